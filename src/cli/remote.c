@@ -40,7 +40,7 @@ static bool needs_terminal(const struct cmd *cmd, char *const *words)
 }
 
 /* Ends this process as the signal does by itself. */
-static void end_by(int sig)
+void remote_end_by(int sig)
 {
     (void)signal(sig, SIG_DFL);
     (void)raise(sig);
@@ -123,7 +123,7 @@ static int run_there(const struct remote *remote, const struct batch_job *job, c
                  "print only on a terminal",
                  remote->name, end.before);
     if (end.signal != 0)
-        end_by(end.signal);
+        remote_end_by(end.signal);
     *ret_code = end.signal != 0 ? 128 + end.signal : end.code;
     return 0;
 }

@@ -24,3 +24,6 @@ int remote_run(const char *name, const struct cmd *cmd, char *const *words, cons
 /* Where a word has been found to be no session: makes the error one about the host, if the word is
  * NAME:SESSION and mas.ini has no such host. Returns -1. */
 int remote_hint_host(const struct call *call, const char *word, struct err *err);
+
+/* Ends this process by a signal that was to end it while something ran there. */
+void remote_end_by(int sig);

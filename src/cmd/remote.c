@@ -2,6 +2,7 @@
 #include "cli/print.h"
 #include "cli/remote_add.h"
 #include "cli/remote_check.h"
+#include "cli/remote_forward.h"
 #include "cli/table.h"
 #include "cmd.h"
 
@@ -151,8 +152,34 @@ static const struct cmd cmd_add_action = {
     .run = run_add,
 };
 
-static const struct cmd *const actions[] = {&cmd_add_action, &cmd_check_action, &cmd_list_action,
-                                            NULL};
+/* ---- forward */
+
+static int run_forward(struct call *call, struct err *err)
+{
+    return remote_forward(call, call->operands[0],
+                          call->operand_count > 1 ? call->operands[1] : NULL, err);
+}
+
+static const struct cmd cmd_forward_action = {
+    .name = "remote forward",
+    .operands = " HOST:SESSION [AGENT]",
+    .summary = "reach the ports of agents on another machine from here",
+    .examples = "mas remote forward n1:shop\n"
+                "mas remote forward n1:shop dev",
+    .details = "Forward the ten ports of each agent, of which MAS_PORT is the first there, to this "
+               "machine, and print where they are: the same numbers if they are free here, and "
+               "others otherwise. Only programs of this machine can connect to them. It goes on "
+               "until Ctrl-C, or until the connection is lost.",
+    .operands_min = 1,
+    .operands_max = 2,
+    .root = ROOT_IF_THERE,
+    .who = WHO_PERSONS,
+    .does = WAITS_LONG,
+    .run = run_forward,
+};
+
+static const struct cmd *const actions[] = {&cmd_add_action, &cmd_check_action, &cmd_forward_action,
+                                            &cmd_list_action, NULL};
 
 const struct cmd cmd_remote = {
     .name = "remote",

@@ -18,7 +18,8 @@
  * tried again by those that waited meanwhile.
  *
  * ssh is trusted with keys, known machines and ~/.ssh/config. mas turns off what would reach back:
- * forwarding of agents, X11 and ports, and questions (BatchMode).
+ * forwarding of agents, X11 and ports, and questions (BatchMode). Ports are forwarded by a
+ * connection of their own, while a person wants it.
  */
 #pragma once
 
@@ -124,3 +125,19 @@ void reach_ask_free(struct reach_ask *ask);
 /* Appends a word, without line breaks, so that the login shells named above read it back unchanged.
  */
 void reach_quote(struct str *to, const char *word);
+
+/* Ports of a machine that are to be reached here, at 127.0.0.1. */
+struct reach_forward {
+    const struct remote *remote; /* REMOTE_SSH */
+    const struct reach_port {
+        int here, there;
+    } * ports;
+    size_t count;
+    void (*ready)(void *arg); /* they are forwarded now */
+    void *arg;
+};
+
+/* Forwards the ports until this process is to end, by the signal *ret_signal. Takes its standard
+ * input away. Fails with MAS_UNREACHED if the machine is not reached, or not any more, and with
+ * MAS_FAILED if a port here was taken meanwhile. */
+int reach_forward(const struct reach_forward *forward, int *ret_signal, struct err *err);

@@ -4,7 +4,7 @@
 #include "fleet/reach.h"
 
 /* Appends the options of ssh that all of its command lines have. `control`: how it treats the
- * control socket at `path`. */
+ * control socket at `path`; NULL: it has none, and may forward ports. */
 void reach_ssh_options(char ***argv, const char *control, const char *path);
 
 /* Returns the last line of what ssh or srun has printed, without "ssh: "; NULL: they have said

@@ -41,20 +41,25 @@ int reach_fail(const struct remote *remote, const char *why, struct err *err)
 void reach_ssh_options(char ***argv, const char *control, const char *path)
 {
     static const char *const fixed[] = {
-        "BatchMode=yes",           "LogLevel=ERROR",
-        "ServerAliveInterval=5",   "ServerAliveCountMax=3",
-        "ClearAllForwardings=yes", "ForwardAgent=no",
-        "ForwardX11=no",           "Tunnel=no",
-        "PermitLocalCommand=no",   "RemoteCommand=none",
+        "BatchMode=yes",
+        "LogLevel=ERROR",
+        "ServerAliveInterval=5",
+        "ServerAliveCountMax=3",
+        "ForwardAgent=no",
+        "ForwardX11=no",
+        "Tunnel=no",
+        "PermitLocalCommand=no",
+        "RemoteCommand=none",
         "EscapeChar=none",
     };
     const struct {
         const char *name;
         char *value;
     } own[] = {
-        {"ControlMaster", mem_dup(control)},
-        {"ControlPath", mem_dup(path)},
+        {"ControlMaster", mem_dup(control != NULL ? control : "no")},
+        {"ControlPath", mem_dup(control != NULL ? path : "none")},
         {"ControlPersist", mem_printf("%d", REACH_PERSIST_S)},
+        {"ClearAllForwardings", mem_dup(control != NULL ? "yes" : "no")},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {

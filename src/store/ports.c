@@ -153,12 +153,11 @@ static bool all_free(int port)
     return true;
 }
 
-/* Returns the first of ten ports that nobody has, or 0. */
-static int choose(const struct record *record)
+/* Returns the first of ten ports that nobody has, `first` on, or 0. */
+static int choose(const struct record *record, int first)
 {
     int low = 0;
     int high = 0;
-    int first = FIRST + (int)(geteuid() % 10) * SPREAD;
 
     sock_kernel_ports(&low, &high);
     for (int i = 0; i < END - LOWEST; i += PORTS_EACH) {
@@ -172,12 +171,14 @@ static int choose(const struct record *record)
 static int take_for(struct record *record, const struct root *root, const char *id,
                     const char *agent, struct err *err)
 {
+    int first = FIRST + (int)(geteuid() % 10) * SPREAD;
+
     if (find(record, root, id, agent) != NULL)
         return 0;
-    int port = choose(record);
+    int port = choose(record, first);
     if (port == 0) {
         leave_out(record, is_gone, "");
-        port = choose(record);
+        port = choose(record, first);
     }
     if (port == 0)
         return err_set(err, MAS_FAILED, "no ten ports are free outside of the kernel's range");
@@ -228,6 +229,18 @@ int ports_take(const struct root *root, const char *id, const struct team *team,
         return err_wrap(err, "cannot take ports for agent '%s'", agent->id);
     *ret = find(&record, root, id, agent->id)->port;
     return 0;
+}
+
+int ports_spare(int from)
+{
+    _cleanup_record_ struct record record = {.count = 0};
+    _cleanup_free_ char *path = NULL;
+    struct err ignored = ERR_INIT;
+    _cleanup_close_ int dir = user_state_open(false, &path, &ignored);
+
+    if (dir != -1)
+        read_record(dir, &record);
+    return choose(&record, from);
 }
 
 struct dropped {

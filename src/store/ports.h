@@ -27,6 +27,9 @@ int *ports_find(const struct root *root, const char *id, const struct team *team
 /* Sets *ret to the first port of an agent, and takes ports for those of its team that have none. */
 int ports_take(const struct root *root, const char *id, const struct team *team,
                const struct agent *agent, int *ret, struct err *err);
+/* Returns the first of ten ports that are free now and no agent's here, `from` on; 0: there are
+ * none. Nobody else is kept from taking them. */
+int ports_spare(int from);
 /* Gives back the ports of a session that is removed, or of one agent; NULL: of all. Without that
  * they are given back when ports are taken next. */
 void ports_drop(const struct root *root, const char *id, const char *agent);

@@ -354,3 +354,100 @@ make room there' ]]
     [ "$(section | grep -c '^\[host n1\]')" -eq 1 ]
     ok --host n1 version
 }
+
+# ---- forward
+
+# team_there: a session with an agent that listens on its first port; sets PORT and LISTENER.
+team_there() {
+    local i state=$T/n1/home/.local/state/mas
+    mkdir -p "$state"
+    chmod 700 "$state"
+    for ((i = 20000; i < 30000; i += 10)); do # beside which other tests may look for theirs
+        echo "$i 11111111-1111-4111-8111-111111111111 solo $T/away"
+    done >"$state/ports"
+    there n1 "$MAS" new -q -t solo --agent shell -n team >/dev/null
+    eventually eval 'there n1 "$MAS" show team --json | jq -e ".agents[0].port"' >/dev/null
+    PORT=$(there n1 "$MAS" show team --json | jq '.agents[0].port')
+    python3 -ES - "$PORT" >"$T/listens" 3>&- <<'PY' &
+import socket, sys
+at = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("yes", flush=True)
+while True:
+    at.accept()[0].sendall(b"of the agent")
+PY
+    LISTENER=$!
+    eventually test -s "$T/listens"
+}
+end_team() {
+    kill "$LISTENER"
+    there n1 "$MAS" rm -qf team
+}
+# forwards ARGUMENT...: begins; sets FORWARD, and HERE, the first port here.
+forwards() {
+    setsid "$MAS" remote forward "$@" >"$T/forward" 2>"$T/why" 3>&- &
+    FORWARD=$!
+    eventually grep -q solo "$T/forward"
+    HERE=$(sed -nE '2s/.*127\.0\.0\.1:([0-9]+)-.*n1:.*/\1/p' "$T/forward")
+}
+reads() { python3 -ESc 'import socket, sys
+print(socket.create_connection(("127.0.0.1", int(sys.argv[1]))).recv(100).decode())' "$1"; }
+# What forwards is gone, here and there.
+is_over() { run ! reads "$HERE" && run ! pgrep -f "127.0.0.1:$HERE:127.0.0.1:"; }
+
+@test "remote forward brings the ports of agents here, until it is ended" {
+    team_there
+    forwards n1:team
+    [ "$HERE" != "$PORT" ] # that is taken here
+    [[ $(cat "$T/forward") == *"solo "*"127.0.0.1:$HERE-$((HERE + 9))"*"n1:$PORT-$((PORT + 9))"* ]]
+    [ "$(reads "$HERE")" = 'of the agent' ]
+    kill -INT "$FORWARD"
+    wait "$FORWARD" || code=$?
+    [ "$code" -eq 130 ]
+    eventually is_over
+    [ ! -s "$T/why" ]
+    forwards n1:team solo
+    [ "$(reads "$HERE")" = 'of the agent' ]
+    kill -KILL "$FORWARD"
+    eventually is_over
+    end_team
+}
+
+@test "remote forward whose connection is lost says so" {
+    team_there
+    forwards n1:team
+    pkill -KILL -f "127.0.0.1:$HERE:127.0.0.1:$PORT" # the ssh that has it
+    wait "$FORWARD" || code=$?
+    [ "$code" -eq 12 ]
+    grep -q "cannot reach host 'n1': the connection was lost" "$T/why"
+    end_team
+}
+
+@test "remote forward refuses what cannot be forwarded" {
+    local where want
+    there n1 "$MAS" new -q -t solo --no-start -n team >/dev/null
+    printf '[host gpu]\nvia = slurm:teams\n' >>"$ROOT/mas.ini"
+    while IFS='|' read -r code where want; do
+        # shellcheck disable=SC2086 # a session, and maybe an agent
+        fails "$code" remote forward $where
+        [[ $stderr == *"$want"* ]] || { echo "$where: $stderr"; false; }
+    done <<'EOF'
+2|team|it is not HOST:SESSION
+2|n1:|it is not HOST:SESSION
+3|n3:team|no section [host n3]
+2|gpu:team|it is not reached over ssh
+3|n1:other|host 'n1': cannot find session 'other'
+3|n1:team dev|no such agent
+4|n1:team solo|no agent has any yet
+EOF
+}
+
+@test "remote forward believes no port that cannot be one" {
+    local port
+    for port in -1 0 22 65530 99999999999 '"20000"' null; do
+        acts_as n1 "echo '{\"agents\":[{\"id\":\"solo\",\"port\":$port},{\"id\":\"../x\",\"port\":20000}]}'"
+        fails 4 remote forward n1:team
+    done
+    acts_as n1 "echo '[[['"
+    fails 5 remote forward n1:team
+    [[ $stderr == *"cannot read what host 'n1' answers"* ]]
+}

@@ -15,7 +15,7 @@ without() {
     'template copy' | 'template make') echo 'a template names programs, so it is written by a person at the machine' ;;
     'template diff') echo 'it compares what only a person at the machine writes' ;;
     run) echo 'it stays in the foreground of a job' ;;
-    remote | 'remote add' | 'remote check' | 'remote list') echo 'other machines are for a person at this one' ;;
+    remote | 'remote add' | 'remote check' | 'remote forward' | 'remote list') echo 'other machines are for a person at this one' ;;
     move) echo 'it goes to another machine, with the ssh keys of a person' ;;
     wait) echo 'GET /events tells of each state as it comes' ;;
     help) echo 'GET /openapi.json describes what there is' ;;
