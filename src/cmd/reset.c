@@ -3,6 +3,11 @@
 #include "cli/print.h"
 #include "cli/targets.h"
 
+static const struct opt opts[] = {
+    {'f', "force", NULL, "also an agent at work"},
+    {.name = NULL},
+};
+
 static void print_reset(const char *agent, const struct shrunk *kept, bool runs)
 {
     _cleanup_str_ struct str line = STR_INIT;
@@ -28,7 +33,8 @@ static int run_reset(struct call *call, struct err *err)
     if (call->operand_count > 0)
         return call_unexpected(call, call->operands[0], err);
     const char *agent = roster.agents[0].agent->id;
-    int rc = reset_agent(&life, roster.teams[0].id, agent, &kept, &runs, err);
+    int rc = reset_agent(&life, roster.teams[0].id, agent, call_opt(call, "force") != NULL, &kept,
+                         &runs, err);
     if (rc == 0 && !call->quiet)
         print_reset(agent, &kept, runs);
     if (rc == 0 && kept.untold.code != MAS_OK)
@@ -44,10 +50,13 @@ const struct cmd cmd_reset = {
     .group = GROUP_CODE,
     .operands = " [SESSION] AGENT",
     .summary = "bring an agent's work tree back to the integration branch",
-    .examples = "mas reset login 21",
-    .details = "mas ends the agent, keeps what would be lost, as an archive in lost/ and as "
+    .examples = "mas reset login 21\n"
+                "mas reset -f login 21",
+    .details = "mas refuses for an agent that is at work, but with -f. It ends the agent, keeps "
+               "what would be lost, as an archive in lost/ and as "
                "refs/mas/lost in the project, makes the repository of the agent anew, and starts "
                "the agent again if the session runs. What was said with it stays.",
+    .opts = opts,
     .operands_min = 1,
     .operands_max = 2,
     .root = ROOT_NEEDED,

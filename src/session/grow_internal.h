@@ -47,6 +47,8 @@ int grow_drop_parts(const struct root *root, int dir, const char *id, const stru
 int grow_make_code(const struct growing *growing, struct err *err);
 /* Copies what was said with the agent that it is a fork of, and the session of its program. */
 int grow_make_talk(struct growing *growing, struct err *err);
+/* Fails if the agent is at work. One that does not answer is not. */
+int grow_check_idle(const struct growing *growing, const char *agent, struct err *err);
 /* Keeps what would be lost with the work tree of the agent, if anything would. `hosted`: its host
  * is there yet, and no such work. */
 int grow_keep(const struct growing *growing, const char *agent, bool hosted, struct shrunk *ret,

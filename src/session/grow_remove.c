@@ -85,8 +85,7 @@ static bool on_status(struct host_call *call, const struct frame *reply, void *a
     return agent_state_parse(json_get_text_or(reply->head, "state", ""), state);
 }
 
-/* Fails if the agent is at work. One that does not answer is not. */
-static int check_idle(const struct growing *growing, const char *agent, struct err *err)
+int grow_check_idle(const struct growing *growing, const char *agent, struct err *err)
 {
     _cleanup_close_ int run = path_open_dir(growing->dir, WORKSPACE_RUN);
     struct host_call call = {.run = run, .agent = agent};
@@ -97,10 +96,10 @@ static int check_idle(const struct growing *growing, const char *agent, struct e
     if (state != AGENT_WORKING && state != AGENT_WAITING && state != AGENT_LIMITED)
         return 0;
     const struct session_label label = session_label(growing->life->root, growing->session.id);
-    (void)err_set(err, MAS_CONFLICT, "cannot remove agent '%s': it is %s", agent,
+    (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is %s", growing->what, agent,
                   agent_state_name(state));
-    return err_hint(err, "wait for it with: mas wait %s %s; or end it: mas remove -f %s %s",
-                    label.text, agent, label.text, agent);
+    return err_hint(err, "wait for it with: mas wait %s %s; or end it: mas %s -f %s %s", label.text,
+                    agent, growing->what, label.text, agent);
 }
 
 static int find_pane(const struct growing *growing, const char *agent, struct pane_to_end *ret,
@@ -202,7 +201,7 @@ static int make_way(struct growing *growing, const char *agent, bool force, stru
     bool runs = false;
 
     if (check(growing, agent, err) == -1 || find_pane(growing, agent, &in, err) == -1 ||
-        (!force && (check_idle(growing, agent, err) == -1 ||
+        (!force && (grow_check_idle(growing, agent, err) == -1 ||
                     check_work(growing, agent, in.pane != NULL, err) == -1)))
         return -1;
     int rc = end(growing, agent, &in, err);

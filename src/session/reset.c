@@ -86,13 +86,14 @@ static int reset(struct growing *growing, const char *agent, struct shrunk *ret_
     return rc;
 }
 
-int reset_agent(const struct life *life, const char *id, const char *agent, struct shrunk *ret_kept,
-                bool *ret_runs, struct err *err)
+int reset_agent(const struct life *life, const char *id, const char *agent, bool force,
+                struct shrunk *ret_kept, bool *ret_runs, struct err *err)
 {
     _cleanup_growing_ struct growing growing = GROWING_INIT;
 
     *ret_runs = false;
-    if (grow_open(life, id, "reset", &growing, err) == -1)
+    if (grow_open(life, id, "reset", &growing, err) == -1 ||
+        (!force && grow_check_idle(&growing, agent, err) == -1))
         return -1;
     if (reset(&growing, agent, ret_kept, ret_runs, err) == -1)
         return err_wrap(err, "cannot reset agent '%s'", agent);

@@ -1,7 +1,8 @@
 /*
  * The work tree of an agent made anew, at the integration branch.
  *
- * 1. Take the session's lock; wait for it. End the agent, so that nobody writes there any more.
+ * 1. Take the session's lock; wait for it. Refuse for an agent that is at work. End the agent, so
+ * that nobody writes there any more.
  * 2. Keep what would be lost, if anything would, as `remove -f` does (session/grow.h): stashes,
  *    linked work trees, submodules and operations in progress lie in the agent's repository, and
  *    count. If this fails, for instance because lost/ has no room, the tree stays.
@@ -19,6 +20,7 @@
 #include "session/grow.h"
 
 /* Fails with MAS_USAGE if the agent has no repository of its own, or this command runs in its
- * pane. *ret_kept is as in struct shrunk. *ret_runs: the agent was started again. */
-int reset_agent(const struct life *life, const char *id, const char *agent, struct shrunk *ret_kept,
-                bool *ret_runs, struct err *err);
+ * pane, and without `force` with MAS_CONFLICT if it is at work. *ret_kept is as in struct shrunk.
+ * *ret_runs: the agent was started again. */
+int reset_agent(const struct life *life, const char *id, const char *agent, bool force,
+                struct shrunk *ret_kept, bool *ret_runs, struct err *err);

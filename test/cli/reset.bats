@@ -32,8 +32,9 @@ kept() { find "$ROOT/lost" -name "$ID-solo-*.tar.zst" 2>/dev/null; }
 }
 
 @test "nothing to lose, nothing kept; an agent that runs goes on with what it knows" {
+    quick_idle
     one
-    eventually eval '"$MAS" status one --json | jq -e ".sessions[0].agents[0].pid > 0" >/dev/null'
+    ok wait one solo --for idle
     pid=$(agent_pid one solo)
     ok reset one
     [ "$output" = 'solo reset and started again' ]
@@ -42,6 +43,21 @@ kept() { find "$ROOT/lost" -name "$ID-solo-*.tar.zst" 2>/dev/null; }
     run ! kill -0 "$pid"
     # in the new tree
     [ "$(readlink "/proc/$(agent_pid one solo)/cwd")" = "$(tree_of solo)" ]
+}
+
+@test "an agent at work is reset only with -f" {
+    quick_idle
+    one
+    ok wait one solo --for idle
+    ok send one solo 'while :; do echo at work; sleep 0.05; done'
+    eventually eval '[ "$(field one ".agents[0].state")" = working ]'
+    pid=$(agent_pid one solo)
+    fails 4 reset one
+    [ "$stderr" = "mas: cannot reset agent 'solo': it is working"$'\n'"wait for it with: mas wait one solo; or end it: mas reset -f one solo" ]
+    kill -0 "$pid"
+    ok reset -f one
+    [ "$output" = 'solo reset and started again' ]
+    run ! kill -0 "$pid"
 }
 
 @test "stashes, linked work trees and operations in progress are kept, too" {
