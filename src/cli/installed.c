@@ -24,6 +24,22 @@ bool installed_is(const struct preset *preset, const char *program)
     return path != NULL || (program[0] != '/' && strchr(program, '/') != NULL);
 }
 
+enum installed_login installed_login(const struct preset *preset)
+{
+    const char *home = getenv("HOME");
+    enum installed_login login = LOGIN_UNKNOWN;
+
+    if (home == NULL || home[0] != '/')
+        return LOGIN_UNKNOWN;
+    for (char **file = preset->login_files; file != NULL && *file != NULL; file++) {
+        _cleanup_free_ char *path = mem_printf("%s/%s", home, *file);
+        if (access(path, F_OK) == 0)
+            return LOGIN_FOUND;
+        login = LOGIN_NONE;
+    }
+    return login;
+}
+
 /* Returns the next preset of an agent's own screen whose program is installed, from *at on; or
  * NULL. */
 static const struct preset *find_next(const struct config *config, size_t *at)

@@ -12,6 +12,10 @@ char *installed_program(const struct preset *preset);
  * because that directory is not known here. */
 bool installed_is(const struct preset *preset, const char *program);
 
+/* Whether a file of a login is there, which nobody opens. */
+enum installed_login { LOGIN_UNKNOWN, LOGIN_NONE, LOGIN_FOUND };
+enum installed_login installed_login(const struct preset *preset);
+
 /* Adds the names of the presets of agents' own screens whose program is installed, with ", "
  * between them. Returns how many there are; *ret_first is the first, or NULL. */
 size_t installed_names(const struct config *config, struct str *out,

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cli/all_hosts.h"
 #include "cli/brokered.h"
+#include "cli/installed.h"
 #include "cli/print.h"
 #include "cli/table.h"
 #include "fleet/reach.h"
@@ -202,6 +203,38 @@ static enum fact say_agents(const struct seen *seen, struct str *to)
     return FACT_NOTE;
 }
 
+static enum installed_login login_of(const struct json *preset)
+{
+    const struct json *in = json_get(preset, "loggedIn");
+
+    if (json_bool(in, false))
+        return LOGIN_FOUND;
+    return json_bool(in, true) ? LOGIN_UNKNOWN : LOGIN_NONE; /* neither: null, or missing */
+}
+
+/* Of the agents that are installed, names those that are logged in there, then those that are not;
+ * those of whom nobody can tell are not named. */
+static enum fact say_logins(const struct seen *seen, struct str *to)
+{
+    _cleanup_str_ struct str none = STR_INIT;
+    const struct json *preset = json_first(json_get(seen->presets, "presets"));
+    size_t count = 0;
+
+    for (; preset != NULL && count < AGENTS_MAX; preset = json_next(preset)) {
+        enum installed_login login = login_of(preset);
+        struct str *list = login == LOGIN_FOUND ? to : &none;
+        if (!is_agent(preset) || !json_bool(json_get(preset, "installed"), false) ||
+            login == LOGIN_UNKNOWN)
+            continue;
+        str_add(list, list->len > 0 ? ", " : "");
+        add_text(preset, "name", NAME_MAX_SHOWN, list);
+        count++;
+    }
+    if (none.len > 0)
+        str_addf(to, "%snone found of %s", to->len > 0 ? "; " : "", none.data);
+    return count == 0 ? FACT_NONE : none.len > 0 ? FACT_NOTE : FACT_OK;
+}
+
 static enum fact say_missing(const struct seen *seen, struct str *to)
 {
     return seen->presets != NULL && add_agents(seen->presets, false, to) > 0 ? FACT_NOTE
@@ -212,9 +245,10 @@ static const struct {
     const char *name;
     enum fact (*say)(const struct seen *seen, struct str *to);
 } facts[] = {
-    {"reached", say_reached}, {"mas", say_mas},       {"tmux", say_tmux},      {"git", say_git},
-    {"walls", say_walls},     {"clock", say_clock},   {"root", say_root},      {"store", say_store},
-    {"doctor", say_doctor},   {"agents", say_agents}, {"absent", say_missing},
+    {"reached", say_reached}, {"mas", say_mas},       {"tmux", say_tmux},
+    {"git", say_git},         {"walls", say_walls},   {"clock", say_clock},
+    {"root", say_root},       {"store", say_store},   {"doctor", say_doctor},
+    {"agents", say_agents},   {"logins", say_logins}, {"absent", say_missing},
 };
 
 /* ---- asking */
@@ -316,6 +350,11 @@ static void put_agents(const struct json *presets, struct json_out *out)
         json_put_fit(out, "name", json_get_text(preset, "name"), NAME_MAX_SHOWN);
         json_put_bool(out, "installed", json_bool(json_get(preset, "installed"), false));
         json_put_fit(out, "install", json_get_text(preset, "install"), TEXT_MAX);
+        json_put_fit(out, "login", json_get_text_or(preset, "login", ""), TEXT_MAX);
+        if (login_of(preset) == LOGIN_UNKNOWN)
+            json_put(out, "loggedIn", NULL);
+        else
+            json_put_bool(out, "loggedIn", login_of(preset) == LOGIN_FOUND);
         json_close(out, '}');
         count++;
     }

@@ -7,12 +7,19 @@
 static void put_json(const struct preset *preset, struct json_out *out)
 {
     _cleanup_free_ char *program = installed_program(preset);
+    enum installed_login login = installed_login(preset);
 
     json_put_all(out, JO(NULL), JT("name", preset->name),
                  JT("protocol", preset->protocol == PROTOCOL_ACP ? "acp" : "tty"),
                  JT("description", preset->description), JT("command", preset->command),
                  JT("program", program), JB("installed", installed_is(preset, program)),
-                 JT("install", preset->install), JOE);
+                 JT("install", preset->install),
+                 JT("login", preset->login[0] != '\0' ? preset->login : preset->login_command));
+    if (login == LOGIN_UNKNOWN)
+        json_put(out, "loggedIn", NULL);
+    else
+        json_put_bool(out, "loggedIn", login == LOGIN_FOUND);
+    json_close(out, '}');
 }
 
 static void print_json(const struct config *config)
@@ -75,7 +82,8 @@ const struct cmd cmd_presets = {
     .details = "List the presets of templates/agents.ini and of mas.ini; mas.ini(5) "
                "describes their keys. PROTOCOL is acp if mas keeps the conversation with the "
                "agent, and tty if the agent is any program on a terminal. INSTALLED says "
-               "whether mas finds the program in PATH; --json says how to install it.",
+               "whether mas finds the program in PATH; --json says how to install it, how to "
+               "log in, and whether the file of a login is there.",
     .root = ROOT_IF_THERE,
     .takes = TAKES_JSON | TAKES_QUIET,
     .does = READS_PRESETS,

@@ -120,6 +120,7 @@ struct preset {
     char *install; /* how to get the program; shown if it is missing */
     char *login; /* how to log in; shown if the agent needs a login */
     char *login_command; /* what /login runs for an agent behind a wall; "": nothing */
+    char **login_files; /* below the home: one is there once it is logged in; NULL: nobody knows */
     char *as_root; /* advice for root; shown if an agent run by root cannot start */
     struct kv env; /* added to the agent's environment */
     char **reads; /* files of instructions that it reads where it starts; NULL: none */

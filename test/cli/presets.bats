@@ -34,6 +34,17 @@ load ../helper
     [ "$(jq -r '.presets[] | select(.name == "own" or .name == "here") | .installed' <<<"$output" | xargs)" = 'true true' ]
 }
 
+@test "presets --json says how to log in, and whether a file of a login is there" {
+    printf '[preset in]\ncommand = cat\nlogin = do it\nlogin_files = .no/login .in/login\n[preset out]\ncommand = cat\nlogin_command = out login\nlogin_files = .out\n' >>"$ROOT/mas.ini"
+    mkdir -p "$HOME/.in"
+    : >"$HOME/.in/login"
+    chmod 0 "$HOME/.in/login"
+    ok presets --json
+    [ "$(jq -r '.presets[] | select(.name == "in" or .name == "out" or .name == "shell") | "\(.login):\(.loggedIn)"' <<<"$output")" = ":null
+do it:true
+out login:false" ]
+}
+
 @test "presets takes no operand, and a broken file is told with its line" {
     fails 2 presets claude
     echo 'rubbish' >>"$ROOT/templates/agents.ini"

@@ -79,15 +79,18 @@ answers() { says "case \$* in *presets*) echo '{\"presets\":$2}' ;; *) echo '{\"
 }
 
 @test "remote check says which agents are installed there" {
-    acts_as n1 "$(answers '[]' '[{"name":"shell","install":"","installed":true},{"name":"claude","install":"npm","installed":true},{"name":"codex","install":"npm","installed":false},{"name":"gemini","install":"npm","installed":false}]')"
+    acts_as n1 "$(answers '[]' '[{"name":"shell","install":"","installed":true},{"name":"claude","install":"npm","installed":true,"login":"x","loggedIn":true},{"name":"pi","install":"npm","installed":true,"loggedIn":false},{"name":"own","install":"npm","installed":true,"loggedIn":null},{"name":"codex","install":"npm","installed":false},{"name":"gemini","install":"npm","installed":false}]')"
     acts_as n2 "$(answers '[]' '[{"name":"codex","install":"npm","installed":false}]' 'git: "3.0"')"
     ok remote check
     [ "$(fact n2 git)" = 'ok 3.0' ]
-    [ "$(fact n1 agents)" = 'ok claude' ]
+    [ "$(fact n1 agents)" = 'ok claude, pi, own' ]
+    [ "$(fact n1 logins)" = 'note claude; none found of pi' ]
+    [ -z "$(fact n2 logins)" ]
     [ "$(fact n1 absent)" = 'note codex, gemini' ]
     [ "$(fact n2 agents)" = 'note none is installed, see: mas --host n2 presets' ]
     ok remote check --json
-    [ "$(json n1 '.agents | map("\(.name) \(.installed)") | join(",")')" = 'claude true,codex false,gemini false' ]
+    [ "$(json n1 '.agents | map("\(.name) \(.installed) \(.loggedIn)") | join(",")')" = \
+        'claude true true,pi true false,own true null,codex false null,gemini false null' ]
 }
 
 @test "remote check marks what is wrong, and fails as doctor does" {

@@ -368,6 +368,9 @@ role_option|say 'it|a program and its arguments, with every quote closed
 picture|path|a text with {path}, such as @{path}
 role_file|../AGENTS.md|the name of a file, at most 64 bytes
 role_file|.|the name of a file, at most 64 bytes
+login_files|/etc/login|a list of at most 4 paths below the home, such as .agent/login.json
+login_files|a ../b|a list of at most 4 paths below the home, such as .agent/login.json
+login_files|a b c d e|a list of at most 4 paths below the home, such as .agent/login.json
 needs_env|A-B|a list of at most 32 names of environment variables
 needs_env|A, 1B|a list of at most 32 names of environment variables
 EOF
