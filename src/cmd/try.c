@@ -168,6 +168,18 @@ static void add_only(const char *id, const struct tried_place *place, void *arg)
     only->count++;
 }
 
+/* Fails if the checkout in which the files of a session were tried is not where it was. */
+static int check_moved(int workspace, struct err *err)
+{
+    _cleanup_free_ char *top = tried_moved(workspace);
+
+    if (top == NULL)
+        return 0;
+    (void)err_set(err, MAS_NOT_FOUND, "cannot take out what is tried in '%s': it is not there",
+                  top);
+    return err_hint(err, "if it was moved, run where it is now: mas try --off");
+}
+
 /* Opens the checkout that is meant: that of the SESSION, or the one that this directory is in, or
  * the only one of the root. *ret stays without a workspace if nothing is tried there. */
 static int open_tried(struct call *call, struct tried *ret, struct err *err)
@@ -186,7 +198,7 @@ static int open_tried(struct call *call, struct tried *ret, struct err *err)
         _cleanup_close_ int dir = workspace_open(&call->root, id);
         struct tried_place place;
         if (dir == -1 || !tried_look(dir, &place))
-            return 0;
+            return dir != -1 ? check_moved(dir, err) : 0;
         add_only(id, &place, &only);
         tried_place_free(&place);
     } else if (tried_open(".", ret, &ignored) == 0 && ret->workspace != NULL) {

@@ -27,7 +27,15 @@ enum {
     LOCK_STEP_MS = 100,
     HEADS = 6, /* records before the files */
     GIT_FILE_MAX = PATH_MAX + 16,
+    UNSORTED_MAX = 1000, /* files that tried_find() looks through one by one */
 };
+
+static void forget_names(struct tried *tried)
+{
+    free(tried->names);
+    tried->names = NULL;
+    tried->name_count = 0;
+}
 
 static void forget(struct tried *tried)
 {
@@ -41,6 +49,7 @@ static void forget(struct tried *tried)
     for (size_t i = 0; i < tried->count; i++)
         free(tried->files[i].path);
     free(tried->files);
+    forget_names(tried);
     tried->files = NULL;
     tried->count = tried->next_slot = 0;
     strv_free(tried->dirs);
@@ -119,9 +128,33 @@ void tried_notes_free(struct tried_notes *notes)
     *notes = (struct tried_notes)TRIED_NOTES_INIT;
 }
 
-struct tried_file *tried_find(const struct tried *tried, const char *path)
+static int by_path(const void *a, const void *b)
 {
+    return strcmp(((const struct tried_name *)a)->path, ((const struct tried_name *)b)->path);
+}
+
+static void sort_names(struct tried *tried)
+{
+    forget_names(tried);
+    tried->names = mem_grow(NULL, tried->count, sizeof *tried->names);
     for (size_t i = 0; i < tried->count; i++)
+        tried->names[tried->name_count++] = (struct tried_name){tried->files[i].path, i};
+    qsort(tried->names, tried->name_count, sizeof *tried->names, by_path);
+}
+
+struct tried_file *tried_find(struct tried *tried, const char *path)
+{
+    const struct tried_name wanted = {.path = path};
+
+    if (tried->count - tried->name_count > UNSORTED_MAX)
+        sort_names(tried);
+    const struct tried_name *name =
+        tried->names == NULL
+            ? NULL
+            : bsearch(&wanted, tried->names, tried->name_count, sizeof *tried->names, by_path);
+    if (name != NULL)
+        return &tried->files[name->at];
+    for (size_t i = tried->name_count; i < tried->count; i++)
         if (strcmp(tried->files[i].path, path) == 0)
             return &tried->files[i];
     return NULL;
@@ -237,6 +270,7 @@ int tried_settle(struct tried *tried, struct err *err)
 {
     size_t count = 0;
 
+    forget_names(tried);
     for (size_t i = 0; i < tried->count; i++) {
         struct tried_file *file = &tried->files[i];
         if (file->step == TRIED_BACK) {
@@ -396,7 +430,12 @@ void tried_drop_stage(struct tried *tried)
         (void)tree_remove(tried->dir, "new", &ignored);
 }
 
-/* Makes the session forget it, if it means this checkout. */
+static bool is_gone(const char *path)
+{
+    return access(path, F_OK) == -1 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* Makes the session forget it, if it means this checkout, which may have been moved since. */
 static void drop_hint(const struct tried *tried)
 {
     _cleanup_free_ char *path = mem_printf("%s/" CODE_GIT, tried->workspace);
@@ -407,8 +446,10 @@ static void drop_hint(const struct tried *tried)
 
     if (dir != -1 && file_read(dir, TRIED_HINT, HINT_MAX, &text, &len, &ignored) == 0) {
         _cleanup_json_ struct json *hint = NULL;
-        if (json_parse(text, len, HINT_MAX, &hint, &ignored) == 0 &&
-            strcmp(json_get_text_or(hint, "git", ""), tried->git_path) == 0)
+        const char *git = json_parse(text, len, HINT_MAX, &hint, &ignored) == 0
+                              ? json_get_text_or(hint, "git", "")
+                              : "";
+        if (strcmp(git, tried->git_path) == 0 || is_gone(git))
             (void)unlinkat(dir, TRIED_HINT, 0);
     }
 }
@@ -494,16 +535,35 @@ void tried_restore_index(const struct tried *tried, bool *ret_stays)
 
 /* ---- what the session remembers */
 
-bool tried_look(int workspace, struct tried_place *ret)
+/* The caller frees it; NULL: there is none. */
+static struct json *read_hint(int workspace)
 {
     _cleanup_close_ int dir = path_open_beneath(workspace, CODE_GIT, O_RDONLY | O_DIRECTORY);
-    _cleanup_json_ struct json *hint = NULL;
+    struct json *hint = NULL;
     _cleanup_free_ char *text = NULL;
     struct err ignored = ERR_INIT;
     size_t len = 0;
 
-    if (dir == -1 || file_read(dir, TRIED_HINT, HINT_MAX, &text, &len, &ignored) == -1 ||
-        json_parse(text, len, HINT_MAX, &hint, &ignored) == -1)
+    return dir == -1 || file_read(dir, TRIED_HINT, HINT_MAX, &text, &len, &ignored) == -1 ||
+                   json_parse(text, len, HINT_MAX, &hint, &ignored) == -1
+               ? NULL
+               : hint;
+}
+
+char *tried_moved(int workspace)
+{
+    _cleanup_json_ struct json *hint = read_hint(workspace);
+    const char *top = hint != NULL ? json_get_text(hint, "dir") : NULL;
+    const char *git = hint != NULL ? json_get_text(hint, "git") : NULL;
+
+    return top != NULL && git != NULL && is_gone(git) ? mem_dup(top) : NULL;
+}
+
+bool tried_look(int workspace, struct tried_place *ret)
+{
+    _cleanup_json_ struct json *hint = read_hint(workspace);
+
+    if (hint == NULL)
         return false;
     const char *agent = json_get_text(hint, "agent");
     const char *top = json_get_text(hint, "dir");

@@ -64,6 +64,11 @@ struct tried {
     char *was_top; /* the work tree then; a repository could name another one since */
     struct tried_file *files;
     size_t count, next_slot;
+    struct tried_name { /* the first files by their paths, for tried_find(); NULL: not sorted yet */
+        const char *path;
+        size_t at;
+    } * names;
+    size_t name_count;
     char **dirs; /* that mas makes in the work tree */
     struct tried_above { /* the directory opened last, which is often the next one, too */
         char *path; /* NULL: none */
@@ -88,7 +93,7 @@ void tried_free(struct tried *tried);
 int tried_stage(struct tried *tried, struct err *err);
 /* Adds a file; the caller fills the rest of it. */
 struct tried_file *tried_add(struct tried *tried, const char *path);
-struct tried_file *tried_find(const struct tried *tried, const char *path);
+struct tried_file *tried_find(struct tried *tried, const char *path);
 
 /* What tried_move() and tried_off() have to tell. */
 struct tried_notes {
@@ -135,6 +140,9 @@ struct tried_place {
 /* Tells where files of the session in the workspace open at `workspace` are tried. Returns false if
  * they are not. Starts no git. The caller releases *ret with tried_place_free(). */
 bool tried_look(int workspace, struct tried_place *ret);
+/* Returns the path of a checkout in which they were tried, and which is not there any more: moved,
+ * or removed. NULL: there is none. The caller frees it. */
+char *tried_moved(int workspace);
 void tried_place_free(struct tried_place *place);
 
 /* ---- for tried*.c */

@@ -158,8 +158,9 @@ static int plan(struct growing *growing, const struct grow_wish *wish, size_t *r
     put_text(&growing->agent->role, wish->role);
     put_text(&growing->agent->grown_by, wish->by);
     why = wish->role != NULL ? agent_check("role", wish->role) : NULL;
-    if (why == NULL && wish->model != NULL)
-        why = agent_check("model", wish->model);
+    if (why == NULL && wish->model != NULL) /* a team that has another one is read */
+        why = str_has_control(wish->model) ? "a model has no control characters"
+                                           : agent_check("model", wish->model);
     if (why != NULL)
         return err_set(err, MAS_USAGE, "cannot add agent '%s': %s", name, why);
     return team->project.path != NULL ? repo_check_team(team, err) : 0;

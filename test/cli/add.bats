@@ -98,6 +98,8 @@ did you mean: shell" ]
         [[ $stderr == "mas: cannot add agent '$name': "* ]]
     done
     fails 4 add all --agent shell --unit design --as development
+    fails 2 add one --agent shell --model $'a\nb'
+    [ "$stderr" = "mas: cannot add agent 'shell': a model has no control characters" ]
     for name in '' a/b .. "$(printf 'a%.0s' {1..33})" 'a b' 'é' -x -; do
         fails 2 add one --agent shell --as="$name"
         [[ $stderr == "mas: cannot add agent '$name': a name is 1 to 32 "* ]]

@@ -234,9 +234,13 @@ make_both() {
     git -C "$C/x" config --unset core.worktree
     # moved, the checkout is still the one
     mv "$P" "$T/moved"
+    fails 3 try --off team
+    [ "$stderr" = "mas: cannot take out what is tried in '$P': it is not there"$'\n'"if it was moved, run where it is now: mas try --off" ]
     cd "$T/moved"
     ok try --off
     restored "$T/moved"
+    ok try --off team
+    [ "$stderr" = 'nothing is tried' ]
 }
 
 @test "what the person changed while it was tried is kept and named" {
