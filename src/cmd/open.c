@@ -3,16 +3,26 @@
  * put anything into it, and without a wall something else in its place. The agent's own socket and
  * name are not handed on: who types is a person.
  */
+#include "cli/code.h"
 #include "cli/consent.h"
+#include "cli/edit.h"
 #include "cli/person.h"
 #include "cli/targets.h"
+#include "code/look.h"
 #include "code/repo.h"
+#include "git/git.h"
 #include "os/path.h"
+#include "os/proc.h"
 #include "session/walled_run.h"
 #include "store/placement.h"
 #include "store/ports.h"
 #include "store/session.h"
 #include "store/workspace.h"
+
+static const struct opt opts[] = {
+    {0, "editor", NULL, "open a copy of its files in $VISUAL or $EDITOR, with your rights"},
+    {.name = NULL},
+};
 
 struct opened {
     const struct call *call;
@@ -114,12 +124,68 @@ static int run_words(const struct call *call, const struct roster *roster, struc
                : err_set(err, MAS_FAILED, "'%s' ended with exit code %d", words[0], status);
 }
 
+/* ---- in an editor */
+
+static void say_look(const struct call *call, const char *agent, const struct file_look *look)
+{
+    _cleanup_str_ struct str held = STR_INIT;
+
+    if (look->held != NULL) {
+        git_show_names(look->held, &held);
+        err_warn("held back, as git, shells, editors or agents would act on them: %s",
+                 str_text(&held));
+    }
+    if (!call->quiet)
+        (void)fprintf(stderr,
+                      "this is a copy of the files of agent '%s'; what you change in it is not "
+                      "kept, and it goes when the editor ends\n",
+                      agent);
+}
+
+static int run_editor(struct call *call, struct err *err)
+{
+    _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
+    _cleanup_look_ struct file_look look = LOOK_INIT;
+    _cleanup_strv_ char **words = NULL;
+    _cleanup_free_ char *program = NULL;
+    int status = 0;
+
+    if (edit_find("the files of an agent", &words, &program, err) == -1 ||
+        code_call_open(call, TARGETS_AGENT_TEXT, false, &code, err) == -1)
+        return -1;
+    if (call->operand_count > 0)
+        return call_unexpected(call, call->operands[0], err);
+    const struct agent *agent = code.roster.agents[0].agent;
+    if (agent->code != AGENT_CODE_WORKTREE)
+        return err_set(err, MAS_CONFLICT,
+                       "cannot open the files of agent '%s': it has no "
+                       "repository of its own",
+                       agent->id);
+    if (look_open(&code.repo, code.roster.teams[0].dir, agent->id, &look, err) == -1)
+        return -1;
+    code_call_unlock(&code); /* the person takes time */
+    say_look(call, agent->id, &look);
+    strv_push(&words, ".");
+    _cleanup_free_ char *file = realpath(program, NULL); /* not that of the agent */
+    if (file == NULL)
+        return err_errno(err, "cannot run '%s'", program);
+    if (fchdir(look.dir) == -1)
+        return err_errno(err, "cannot enter '%s'", look.path);
+    int rc = proc_run(file, words, &status, err);
+    if (rc == 0 && status != 0)
+        rc = err_set(err, MAS_FAILED, "the editor ended with exit code %d", status);
+    return rc;
+}
+
 static int run_open(struct call *call, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
 
-    if (person_check("open", err) == -1 ||
-        targets_parse(call, TARGETS_AGENT_TEXT, &roster, err) == -1)
+    if (person_check("open", err) == -1)
+        return -1;
+    if (call_opt(call, "editor") != NULL)
+        return run_editor(call, err);
+    if (targets_parse(call, TARGETS_AGENT_TEXT, &roster, err) == -1)
         return -1;
     return enter(call, &roster.teams[0], roster.agents[0].agent, err) == -1 ||
                    run_words(call, &roster, err) == -1
@@ -133,10 +199,14 @@ const struct cmd cmd_open = {
     .operands = " [SESSION] AGENT [CMD...]",
     .summary = "start a shell in an agent's work tree, behind its wall",
     .examples = "mas open login 21\n"
-                "mas open login 21 make test",
+                "mas open login 21 make test\n"
+                "mas open --editor login 21",
     .details = "The shell, or CMD, reaches what the agent reaches, and has MAS_PORT and the other "
                "variables of its work tree. An agent without a wall could have what it left there "
-               "run with all your rights, so mas asks first. Options of CMD stand behind '--'.",
+               "run with all your rights, so mas asks first. Options of CMD stand behind '--'. "
+               "With --editor, $VISUAL or $EDITOR gets a copy of the files, without the settings "
+               "by which editors, git and agents run something; it goes when the editor ends.",
+    .opts = opts,
     .operands_min = 1,
     .operands_max = -1,
     .root = ROOT_NEEDED,

@@ -1,6 +1,7 @@
 /* The part of session/doctor.h that checks one session. */
 #include "base/time.h"
 #include "client/hosts.h"
+#include "code/look.h"
 #include "memory/store.h"
 #include "os/file.h"
 #include "os/path.h"
@@ -146,7 +147,8 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
         if (reserve_is_name(*name) || str_ends(*name, WORKSPACE_HOST_ASLEEP) ||
             str_ends(*name, WORKSPACE_HOST_LIMIT) || is_held(run, *name) ||
             fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
-            (S_ISDIR(st.st_mode) && !str_ends(*name, WORKSPACE_HOST_ROLE)) ||
+            (S_ISDIR(st.st_mode) && !str_ends(*name, WORKSPACE_HOST_ROLE) &&
+             !str_ends(*name, LOOK_ENDING)) ||
             (view->live != NULL && workspace_env_is_recent(st.st_mtime)))
             continue;
         int rc = doctor->fix ? tree_remove(run, *name, &why) : 0;

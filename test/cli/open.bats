@@ -119,3 +119,93 @@ put one up with: mas stop two && mas start --wall two" ]
     ok open team lead -- pwd
     [ "$output" = "$ROOT/sessions/$ID/unit/lead" ]
 }
+
+# An editor that says what it is given, and waits if it is told to.
+make_editor() {
+    cat >"$T/my editor" <<'EOF'
+#!/bin/sh
+{ pwd; printf '%s\n' "$@"; find . -mindepth 1 | sort; } >"$SEEN"
+cat a >"$SEEN.a"
+echo changed >a
+until [ ! -e "$WAITS" ]; do sleep 0.05; done
+exit "${ENDS-0}"
+EOF
+    chmod +x "$T/my editor"
+    export SEEN=$T/seen WAITS=$T/waits VISUAL="'$T/my editor' --more '\$HOME;x'"
+}
+
+@test "an editor gets a copy of the files, without what would run something, and it goes" {
+    new_session --name one -t solo --project "$P"
+    make_editor
+    tree=$(tree_of solo) copy=$ROOT/sessions/$ID/run/solo.look
+    echo new >"$tree/a"
+    mkdir -p "$tree/.vscode" "$tree/dir/.idea" "$tree/dir/deep"
+    echo '{}' | tee "$tree/.vscode/tasks.json" >"$tree/dir/.idea/x.xml"
+    echo ok >"$tree/dir/deep/file"
+    ln -s deep/file "$tree/dir/link"
+    ln -s "$HOME" "$tree/dir/out"
+    ln -s ../../../.ssh "$tree/up"
+    printf '* filter=run\n' >"$tree/.gitattributes"
+    git -C "$tree" config filter.run.smudge "touch $T/escaped; cat"
+    git -C "$tree" config core.fsmonitor "touch $T/escaped; false"
+    mkdir -p "$tree/.git/hooks"
+    printf '#!/bin/sh\ntouch %s/escaped\n' "$T" >"$tree/.git/hooks/post-checkout"
+    chmod +x "$tree/.git/hooks/post-checkout"
+    before=$(cd "$tree" && find . -type f ! -path './.git/*' -exec sha256sum {} + | sort)
+    ok open --editor one solo
+    [[ $stderr == *'held back, as git, shells, editors or agents would act on them: '*.vscode/tasks.json*dir/out* ]]
+    [[ $stderr == *"this is a copy of the files of agent 'solo'; what you change in it is not kept, and it goes when the editor ends"* ]]
+    [ "$(sed -n 1,4p "$SEEN" | paste -sd '|')" = "$copy|--more|\$HOME;x|." ]
+    [ "$(cat "$SEEN.a")" = new ]
+    [ "$(sed 1,4d "$SEEN" | grep '^./dir' | xargs)" = './dir ./dir/deep ./dir/deep/file ./dir/link' ]
+    run ! grep -E '^./(\.|up)' "$SEEN"
+    [ ! -e "$copy" ] && [ ! -e "$T/escaped" ]
+    [ "$(cd "$tree" && find . -type f ! -path './.git/*' -exec sha256sum {} + | sort)" = "$before" ]
+    # the program is that which was found, whatever the agent has of its name
+    mkdir "$T/here" && mv "$T/my editor" "$T/here/ed"
+    printf '#!/bin/sh\ntouch "%s/escaped"\n' "$T" >"$tree/ed"
+    chmod +x "$tree/ed"
+    cd "$T/here" || return
+    for path in ".:$PATH" ":$PATH"; do
+        rm "$SEEN"
+        PATH=$path VISUAL=ed ok open --editor one solo
+        [ -s "$SEEN" ] && [ ! -e "$T/escaped" ]
+    done
+    VISUAL=$T/here/ed
+    ENDS=3 fails 1 open --editor one solo
+    [[ $stderr == *'the editor ended with exit code 3'* ]]
+    [ ! -e "$copy" ]
+    VISUAL=no-such-editor fails 1 open --editor one solo
+    [[ $stderr == *'name one in VISUAL or EDITOR'* ]]
+    VISUAL='' EDITOR='' fails 2 open --editor one solo
+    fails 2 open --editor one solo more
+    ok doctor
+}
+
+@test "one editor has it at a time, and what a killed one has left goes" {
+    new_session --name one -t solo --project "$P" --no-start
+    make_editor
+    copy=$ROOT/sessions/$ID/run/solo.look
+    touch "$WAITS"
+    for how in again doctor; do
+        rm -f "$SEEN.a"
+        "$MAS" open --editor one solo >/dev/null 2>&1 3>&- &
+        pid=$!
+        eventually test -s "$SEEN.a"
+        WAITS=$T/no fails 4 open --editor one solo
+        [[ $stderr == *'they are open in an editor'* ]]
+        ok doctor --fix
+        [ -e "$copy" ]
+        kill -KILL "$pid"
+        wait "$pid" || :
+        [ -e "$copy" ]
+        if [ "$how" = again ]; then
+            (rm "$WAITS" && ok open --editor one solo)
+            touch "$WAITS"
+        else
+            ok doctor --fix
+            rm "$WAITS"
+        fi
+        [ ! -e "$copy" ]
+    done
+}
