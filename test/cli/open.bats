@@ -12,8 +12,9 @@ walled() {
 }
 
 # Runs mas in a terminal of its own, which `keys` types into and `screen` shows.
+# A server that has just ended may be in the way.
 in_terminal() {
-    tmux -u -S "$T/outer" -f /dev/null new-session -d -x 120 -y 30 \
+    eventually tmux -u -S "$T/outer" -f /dev/null new-session -d -x 120 -y 30 \
         "env -u TMUX -u TMUX_PANE TERM=screen '$MAS' $1; echo ended=\$?; exec cat"
 }
 keys() { tmux -S "$T/outer" send-keys "$@"; }
