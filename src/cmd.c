@@ -89,6 +89,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_notify,
     &cmd_setup,
     &cmd_receive,
+    &cmd_carried,
     &cmd_complete,
     &cmd_library,
     &cmd_lfs_filter,
@@ -550,6 +551,7 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const struct cmd_globa
         rc = run(&call, ret_code, err);
     free(call.given);
     strv_free(call.jobs);
+    strv_free(call.texts);
     free(call.searched);
     config_free(&call.config);
     root_close(&call.root);

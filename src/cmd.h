@@ -90,6 +90,7 @@ enum cmd_does {
 };
 
 struct call;
+struct carry; /* fleet/carry.h */
 
 /* What a verb does with a session that is a job of Slurm; see cli/jobs.h. */
 struct batch_job;
@@ -133,6 +134,10 @@ struct cmd {
     unsigned takes, does; /* bits of enum cmd_takes, enum cmd_does */
     const struct cmd_job *job; /* NULL: what it does with any session, inside of the job */
     const struct cmd *const *actions; /* NULL-terminated; NULL: none */
+    /* Called here before it runs on another machine, on its session (NULL: on none). *ret_done: it
+     * need not run there. NULL: nothing is to be done here. */
+    int (*from_here)(struct call *call, const struct carry *carry, const char *session,
+                     bool *ret_done, struct err *err);
     /* NULL: it has only actions. */
     /* Returns 0, or -1 with *err set. */
     int (*run)(struct call *call, struct err *err);
@@ -154,6 +159,7 @@ struct call {
     bool all_hosts;
     bool greet;
     const char *session; /* names the session: -s or, with ON_SESSION, the operand or variable */
+    char **texts; /* that values of options have become */
     char **jobs; /* what NAME:SESSION became where it means a job, see call_go_elsewhere() */
     const char *root_path; /* --root, or NULL */
     char *searched; /* path where mas looked for the root; NULL before that */
@@ -247,7 +253,7 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
 extern const struct cmd cmd_add, cmd_fork, cmd_remove;
 extern const struct cmd cmd_commits, cmd_compare, cmd_diff, cmd_land, cmd_merge, cmd_pick,
     cmd_review, cmd_sync, cmd_try;
-extern const struct cmd cmd_move, cmd_open, cmd_receive, cmd_reset;
+extern const struct cmd cmd_carried, cmd_move, cmd_open, cmd_receive, cmd_reset;
 extern const struct cmd cmd_acp, cmd_adopt, cmd_approve, cmd_archive, cmd_ask, cmd_attach,
     cmd_cancel, cmd_clean, cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context,
     cmd_deny, cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_history, cmd_host, cmd_init, cmd_keys,

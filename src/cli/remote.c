@@ -11,6 +11,7 @@
 #include "cli/new_job.h"
 #include "cli/person.h"
 #include "client/survey.h"
+#include "fleet/carry.h"
 #include "fleet/jobs.h"
 #include "fleet/reach.h"
 
@@ -174,6 +175,40 @@ static bool takes_host(const struct cmd *cmd)
     return takes;
 }
 
+/* Runs the words here with the option that names the machine. */
+static int run_with_host(const struct cmd *cmd, char *const *words, const char *name,
+                         const char *root, int *ret_code, struct err *err)
+{
+    size_t count = strv_len((char **)(uintptr_t)words);
+    _cleanup_free_ char *host = mem_printf("--host=%s", name);
+    _cleanup_free_ char **argv = mem_alloc((count + 2) * sizeof *argv);
+
+    argv[0] = words[0];
+    argv[1] = host;
+    memcpy(argv + 2, words + 1, count * sizeof *argv);
+    return cmd_run(cmd, (int)count + 1, argv, &(struct cmd_globals){.root = root}, ret_code, err);
+}
+
+/* What a verb does here before it runs on another machine is done to a call that was parsed: runs
+ * the words as one, and returns true, if they can be. */
+static bool run_parsed(const struct cmd *cmd, char *const *words, const char *name,
+                       const char *session, const char *root, int *ret_code, int *ret,
+                       struct err *err)
+{
+    int count = (int)strv_len((char **)(uintptr_t)words);
+
+    if (cmd->from_here == NULL)
+        return false;
+    if (session != NULL)
+        *ret = run_named(cmd, words, name, session, root, ret_code, err);
+    else if (cmd_has_option(cmd, count, words, "project") &&
+             !cmd_has_option(cmd, count, words, "host"))
+        *ret = run_with_host(cmd, words, name, root, ret_code, err);
+    else
+        return false;
+    return true;
+}
+
 /* Several sessions are several jobs, on a node each. */
 static int refuse_several(const struct cmd *cmd, const struct remote *remote, struct err *err)
 {
@@ -222,6 +257,9 @@ int remote_run(const char *name, const struct cmd *cmd, char *const *words, cons
         rc = refuse_several(cmd, remote, err);
     else if (rc == 0 && is_job)
         rc = run_named(cmd, words, name, session, root, ret_code, err);
+    else if (rc == 0 && remote->via == REMOTE_SSH &&
+             run_parsed(cmd, words, name, session, root, ret_code, &rc, err))
+        ;
     else if (rc == 0)
         rc = run_there(remote, &job, words, needs_terminal(cmd, words),
                        find_silence(&found.config, cmd, words), ret_code, err);
@@ -386,22 +424,39 @@ static int check_words(const struct call *call, const struct config *config,
     return 0;
 }
 
+/* Does what is to be done here before. */
+static int begin_here(struct call *call, const struct call *found, const struct remote *remote,
+                      const char *session, bool *ret_done, struct err *err)
+{
+    const struct carry carry = {.remote = remote,
+                                .root = found->has_root ? found->root.path : NULL};
+
+    *ret_done = false;
+    return call->cmd->from_here != NULL && remote->via == REMOTE_SSH
+               ? call->cmd->from_here(call, &carry, session, ret_done, err)
+               : 0;
+}
+
 /* Runs the command for one session and those that go with it; if it works on its job, puts the id
  * of the job in its place. */
-static int run_one(struct call *call, const struct config *config,
-                   const struct session_words *places, const char **place, int *ret_code,
-                   struct err *err)
+static int run_one(struct call *call, const struct call *found, const struct session_words *places,
+                   const char **place, int *ret_code, struct err *err)
 {
+    const struct config *config = &found->config;
     _cleanup_strv_ char **words = make_words(call, config, places, *place);
     _cleanup_job_ struct batch_job job = JOB_INIT;
     const struct remote *remote = NULL;
     char name[REMOTE_NAME_MAX + 1];
     bool is_job = false;
+    bool done = false;
 
     (void)split(*place, name);
     if (config_need_remote(config, name, &remote, err) == -1 ||
-        find_job(call->cmd, config, remote, session_of(*place), &job, &is_job, err) == -1)
+        find_job(call->cmd, config, remote, session_of(*place), &job, &is_job, err) == -1 ||
+        begin_here(call, found, remote, session_of(*place), &done, err) == -1)
         return -1;
+    if (done)
+        return 0;
     if (!is_job)
         return run_there(remote, &job, words, has_terminal(call->cmd),
                          find_silence(config, call->cmd, words), ret_code, err);
@@ -411,9 +466,11 @@ static int run_one(struct call *call, const struct config *config,
 }
 
 /* Runs the command on each machine that is named. The first exit code but 0 stays. */
-static void run_each(struct call *call, const struct config *config,
+static void run_each(struct call *call, const struct call *found,
                      const struct session_words *places, int *ret_code)
 {
+    const struct config *config = &found->config;
+
     for (size_t i = 0; i < places->count; i++) {
         const struct remote *remote = remote_of(config, *places->words[i]);
         struct err why = ERR_INIT;
@@ -424,7 +481,7 @@ static void run_each(struct call *call, const struct config *config,
             is_first = is_first && !goes_with(config, *places->words[j], *places->words[i]);
         if (!is_first)
             continue;
-        if (run_one(call, config, places, places->words[i], &code, &why) == -1) {
+        if (run_one(call, found, places, places->words[i], &code, &why) == -1) {
             err_print(&why);
             code = why.code;
         }
@@ -468,7 +525,8 @@ static int go_to_host(struct call *call, const char *name, bool *ret_done, int *
     struct call found;
     int rc = find_remote(name, call->root_path, &found, &remote, err);
 
-    if (rc == 0 && remote->via == REMOTE_SSH && (rc = new_job_refuse(call, err)) == 0) {
+    if (rc == 0 && remote->via == REMOTE_SSH && (rc = new_job_refuse(call, err)) == 0 &&
+        (rc = begin_here(call, &found, remote, NULL, ret_done, err)) == 0) {
         _cleanup_strv_ char **words = make_words(call, &found.config, &none, NULL);
         bool terminal =
             has_terminal(call->cmd) || (call_opt(call, ATTACH) != NULL && is_terminal());
@@ -501,7 +559,7 @@ int call_go_elsewhere(struct call *call, bool *ret_done, int *ret_code, struct e
             any = any || remote_of(&found.config, *places.words[i]) != NULL;
         if (any && (rc = check_person(&found, err)) == 0 &&
             (rc = check_words(call, &found.config, &places, err)) == 0) {
-            run_each(call, &found.config, &places, ret_code);
+            run_each(call, &found, &places, ret_code);
             *ret_done = take_out(call, &found.config);
         }
         close_finder(&found);

@@ -10,6 +10,7 @@
 #include "cli/each_session.h"
 #include "cli/print.h"
 #include "code/comparison.h"
+#include "fleet/carry.h"
 #include "os/pager.h"
 #include "os/thread.h"
 #include "store/session.h"
@@ -174,6 +175,23 @@ static int add_landing(const struct code_call *code, struct diff_job *job, struc
     return 0;
 }
 
+/* Remembers what a person is shown of work that will land here. It is asked before, so what comes
+ * meanwhile counts as not shown. */
+static int note_seen(struct call *call, const struct carry *carry, const char *session,
+                     bool *ret_done, struct err *err)
+{
+    _cleanup_carried_ struct carried_work work = CARRIED_WORK_INIT;
+    int count = call->operand_count;
+
+    *ret_done = false;
+    if (count == 0 || strcmp(call->operands[count - 1], COMPARE_MAIN) != 0 || call->json ||
+        call_opt(call, "stat") != NULL)
+        return 0;
+    if (carry_look(carry, session, &work, err) == -1)
+        return -1;
+    return work.path != NULL ? carry_note_seen(&work, err) : 0;
+}
+
 static int run_diff(struct call *call, struct err *err)
 {
     _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
@@ -224,5 +242,6 @@ const struct cmd cmd_diff = {
     .on = ON_TARGET,
     .who = WHO_AGENTS,
     .takes = TAKES_JSON,
+    .from_here = note_seen,
     .run = run_diff,
 };

@@ -3,7 +3,9 @@
 #include "cli/person.h"
 #include "cli/print.h"
 #include "client/survey.h"
+#include "code/carried.h"
 #include "code/merge.h"
+#include "fleet/carry.h"
 
 static const struct opt opts[] = {
     {0, "onto", "BRANCH", "land on this branch instead of the one the session began with"},
@@ -67,7 +69,7 @@ static int parse_way(const struct call *call, enum land_way *ret, struct err *er
 }
 
 /* Says what would be done. */
-static void print_dry(const struct team *team, const struct land_options *options,
+static void print_dry(const struct team_project *of, const struct land_options *options,
                       const struct land_result *result)
 {
     static const char *const ways[] = {[LAND_AUTO] = "by a merge",
@@ -75,7 +77,7 @@ static void print_dry(const struct team *team, const struct land_options *option
                                        [LAND_SQUASH] = "as one commit",
                                        [LAND_REBASE] = "one by one"};
     _cleanup_free_ char *onto = mem_name(result->onto + strlen("refs/heads/"));
-    _cleanup_free_ char *project = mem_name(team->project.path);
+    _cleanup_free_ char *project = mem_name(of->path);
 
     if (result->commits == 0)
         printf("nothing to land\n");
@@ -86,12 +88,12 @@ static void print_dry(const struct team *team, const struct land_options *option
 }
 
 /* Opens a pull request, or says how. */
-static int ask(const struct repo *repo, const struct team *team, const struct land_options *options,
-               struct err *err)
+static int ask(const struct repo *repo, const struct team_project *of,
+               const struct land_options *options, struct err *err)
 {
     _cleanup_asking_ struct land_asking asking = {.push = NULL};
 
-    if (land_request(repo, &team->project, options, &asking, err) == -1)
+    if (land_request(repo, of, options, &asking, err) == -1)
         return -1;
     if (asking.push == NULL)
         return 0;
@@ -117,7 +119,7 @@ static int find_check(const struct call *call, const char *id, const struct team
     return err_hint(err, "set one in mas.ini: [code] check = COMMAND");
 }
 
-static void print_landed(const struct call *call, const struct team *team,
+static void print_landed(const struct call *call, const struct team_project *of,
                          const struct land_result *result)
 {
     if (call->quiet)
@@ -126,7 +128,7 @@ static void print_landed(const struct call *call, const struct team *team,
         printf("nothing to land\n");
     } else {
         _cleanup_free_ char *onto = mem_name(result->onto + strlen("refs/heads/"));
-        _cleanup_free_ char *project = mem_name(team->project.path);
+        _cleanup_free_ char *project = mem_name(of->path);
         printf("%zu commit%s landed on %s of %s: %.12s\n", result->commits,
                result->commits == 1 ? "" : "s", onto, project, result->oid);
         if (result->lags)
@@ -149,51 +151,133 @@ static int land_dry(const struct repo *repo, const struct team_project *project,
     return rc;
 }
 
+/* Tells what has landed, or would, and pushes it. */
+static int finish(const struct call *call, const struct team_project *of,
+                  const struct land_options *options, const struct land_result *result,
+                  const char *session, struct err *err)
+{
+    if (result->files != NULL)
+        return fail_conflict(result, session, err);
+    if (options->dry_run)
+        print_dry(of, options, result);
+    else
+        print_landed(call, of, result);
+    if (call_opt(call, "push") == NULL)
+        return 0;
+    if (land_push(of, result->onto, err) == -1) {
+        _cleanup_free_ char *project = mem_name(of->path);
+        (void)err_hint(err, "the branch has landed; push it with: git -C %s push", project);
+        return -1;
+    }
+    return 0;
+}
+
+/* What lands here would not be at home. */
+static int check_home(const struct call *call, const struct team *team, const char *id,
+                      struct err *err)
+{
+    _cleanup_free_ char *name = carried_name(&call->root, team->project.path);
+
+    if (name == NULL)
+        return 0;
+    _cleanup_free_ char *place = carried_place(team->project.path);
+    const struct session_label label = session_label(&call->root, id);
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot land session '%s': its project is on another machine, %s", label.text,
+                  place);
+    return err_hint(err, "land it from there, where this machine is a host");
+}
+
+static int read_options(const struct call *call, struct land_options *ret, struct err *err)
+{
+    *ret = (struct land_options){
+        .onto = call_opt(call, "onto"),
+        .message = call_opt(call, "message"),
+        .dry_run = call_opt(call, "dry-run") != NULL,
+    };
+    return parse_way(call, &ret->way, err) == -1 ? -1 : person_check("land", err);
+}
+
 static int run_land(struct call *call, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_repo_ struct repo repo = REPO_INIT;
     _cleanup_land_ struct land_result result = LAND_RESULT_INIT;
     _cleanup_close_ int lock = -1;
-    struct land_options options = {
-        .onto = call_opt(call, "onto"),
-        .message = call_opt(call, "message"),
-    };
+    struct land_options options;
     struct walled_agent of;
     struct check check;
     char id[ID_TEXT];
 
-    options.dry_run = call_opt(call, "dry-run") != NULL;
-    if (parse_way(call, &options.way, err) == -1 || person_check("land", err) == -1 ||
+    if (read_options(call, &options, err) == -1 ||
         call_select(call, call->session, id, err) == -1 ||
         repo_load(&call->root, id, &team, &repo, err) == -1 ||
+        check_home(call, &team, id, err) == -1 ||
         (call_opt(call, "check") != NULL && find_check(call, id, &team, &check, &of, err) == -1) ||
         (!options.dry_run && merge_lock(&repo, "land", &lock, err) == -1))
         return -1;
     if (call_opt(call, "check") != NULL)
         options.check = &check;
     if (call_opt(call, "pr") != NULL)
-        return ask(&repo, &team, &options, err);
+        return ask(&repo, &team.project, &options, err);
     if ((options.dry_run ? land_dry : land)(&repo, &team.project, &options, &result, err) == -1)
         return -1;
     if (result.check.why != NULL)
         return code_fail_check(&repo, &team, &result.check, "land", err);
     if (!options.dry_run)
         code_record_land(call, &repo, &result);
-    if (result.files != NULL)
-        return fail_conflict(&result, session_label(&call->root, id).text, err);
-    if (options.dry_run)
-        print_dry(&team, &options, &result);
-    else
-        print_landed(call, &team, &result);
-    if (call_opt(call, "push") == NULL)
-        return 0;
-    if (land_push(&team.project, result.onto, err) == -1) {
-        _cleanup_free_ char *project = mem_name(team.project.path);
-        (void)err_hint(err, "the branch has landed; push it with: git -C %s push", project);
-        return -1;
+    return finish(call, &team.project, &options, &result, session_label(&call->root, id).text, err);
+}
+
+/* ---- the work of another machine */
+
+/* Tells the other machine what has landed, or brings it what its team conflicts with. It can be
+ * told later, too. */
+static void tell_there(const struct carry *carry, const struct carried_work *work,
+                       const struct repo *repo, const struct land_result *result)
+{
+    struct err why = ERR_INIT;
+
+    if (result->files != NULL) {
+        (void)carry_branch(carry, work, result->onto, &why);
+    } else if (carry_confirm(carry, work, repo, result->onto, &why) == -1) {
+        err_warn("it has landed, but host '%s' does not know: %s", carry->remote->name, why.text);
+        err_warn("until then 'mas rm' refuses there; tell it with: mas land %s:%s",
+                 carry->remote->name, work->project.label);
     }
-    return 0;
+}
+
+/* Lands here what a session on another machine made of a project that is here. */
+static int bring_home(struct call *call, const struct carry *carry, const char *session,
+                      bool *ret_done, struct err *err)
+{
+    _cleanup_carried_ struct carried_work work = CARRIED_WORK_INIT;
+    _cleanup_repo_ struct repo repo = REPO_INIT;
+    _cleanup_land_ struct land_result result = LAND_RESULT_INIT;
+    _cleanup_close_ int lock = -1;
+    struct land_options options;
+
+    *ret_done = false;
+    if (carry_look(carry, session, &work, err) == -1)
+        return -1;
+    if (work.path == NULL)
+        return 0;
+    *ret_done = true;
+    if (call_opt(call, "check") != NULL)
+        return err_set(err, MAS_USAGE,
+                       "cannot use --check: the check of session '%s:%s' is on its machine",
+                       carry->remote->name, session);
+    if (read_options(call, &options, err) == -1 ||
+        carry_fetch(carry, &work, &repo, &lock, err) == -1)
+        return -1;
+    if (call_opt(call, "pr") != NULL)
+        return ask(&repo, &work.project, &options, err);
+    if ((options.dry_run ? land_dry : land)(&repo, &work.project, &options, &result, err) == -1)
+        return -1;
+    if (!options.dry_run)
+        tell_there(carry, &work, &repo, &result);
+    _cleanup_free_ char *label = mem_printf("%s:%s", carry->remote->name, session);
+    return finish(call, &work.project, &options, &result, label, err);
 }
 
 const struct cmd cmd_land = {
@@ -219,5 +303,6 @@ const struct cmd cmd_land = {
     .on = ON_SESSION,
     .takes = TAKES_QUIET,
     .does = READS_PRESETS | CHANGES_SESSIONS | WAITS_LONG,
+    .from_here = bring_home,
     .run = run_land,
 };

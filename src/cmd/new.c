@@ -6,6 +6,7 @@
 #include "client/roster.h"
 #include "client/survey.h"
 #include "cmd/show.h"
+#include "fleet/carry.h"
 #include "model/message.h"
 #include "os/path.h"
 #include "store/index.h"
@@ -255,6 +256,35 @@ static int run_new(struct call *call, struct err *err)
                                 : make(call, &options, &given, wants_attach, err);
 }
 
+/* A path that is not relative is one on the other machine. */
+static int take_project(struct call *call, const struct carry *carry, const char *session,
+                        bool *ret_done, struct err *err)
+{
+    const char *project = call_opt(call, "project");
+    _cleanup_strv_ char **notes = NULL;
+    _cleanup_free_ char *there = NULL;
+
+    (void)session;
+    *ret_done = false;
+    if (project == NULL || project[0] == '/' || project[0] == '~')
+        return 0;
+    if (call_opt(call, "with-changes") != NULL) {
+        (void)err_set(err, MAS_USAGE,
+                      "cannot use --with-changes: project '%s' goes to host '%s' as its commits",
+                      project, carry->remote->name);
+        return err_hint(err, "commit them first");
+    }
+    if (carry_send(carry, project, &there, &notes, err) == -1)
+        return -1;
+    for (char **note = notes; note != NULL && *note != NULL; note++)
+        err_warn("%s", *note);
+    strv_push(&call->texts, there);
+    for (size_t i = 0; i < call->given_count; i++)
+        if (strcmp(call->given[i].opt->name, "project") == 0)
+            call->given[i].value = call->texts[strv_len(call->texts) - 1];
+    return 0;
+}
+
 const struct cmd cmd_new = {
     .name = "new",
     .group = GROUP_BEGIN,
@@ -266,6 +296,7 @@ const struct cmd cmd_new = {
                 "mas new --name shop --template pair --agent claude\n"
                 "mas new --name page --template solo --attach\n"
                 "mas new --name login --project ~/src/shop@main\n"
+                "mas new --name fix --host n1 --project .\n"
                 "mas new --name big --host gpu --cpus 8 --mem 32G --time 8h",
     .details =
         "mas copies the template into a new workspace and starts each agent in a "
@@ -283,5 +314,6 @@ const struct cmd cmd_new = {
     .root = ROOT_MADE,
     .takes = TAKES_JSON | TAKES_QUIET,
     .does = READS_PRESETS | RUNS_PROGRAMS | WAITS_LONG,
+    .from_here = take_project,
     .run = run_new,
 };

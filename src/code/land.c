@@ -364,12 +364,17 @@ static int land_submodules(const struct landing *landing, struct land_result *re
     return 0;
 }
 
-/* Fails if a landing was killed: what the next one does is not what a dry run says. */
-static int check_unfinished(const struct repo *repo, struct err *err)
+bool land_was_killed(const struct repo *repo)
 {
     _cleanup_free_ char *path = mem_printf("%s/" JOURNAL, repo->git);
 
-    if (access(path, F_OK) == -1)
+    return access(path, F_OK) == 0;
+}
+
+/* Fails if a landing was killed: what the next one does is not what a dry run says. */
+static int check_unfinished(const struct repo *repo, struct err *err)
+{
+    if (!land_was_killed(repo))
         return 0;
     (void)err_set(err, MAS_CONFLICT, "cannot say what would land: a landing was killed");
     return err_hint(err, "finish it with: mas land");

@@ -90,6 +90,8 @@ void land_asking_free(struct land_asking *asking);
 int land_request(const struct repo *repo, const struct team_project *project,
                  const struct land_options *options, struct land_asking *ret, struct err *err);
 
+/* Returns true if a landing was killed. */
+bool land_was_killed(const struct repo *repo);
 /* Finishes a landing that was killed. *ret tells whether there was one. The caller holds the lock.
  * Fails with MAS_CONFLICT, and leaves all as it is, if files that it would replace were changed. */
 int land_finish(const struct repo *repo, bool *ret, struct err *err);

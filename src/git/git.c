@@ -54,12 +54,11 @@ static const char *const safe_settings[] = {
 
 /* What git must not take from the environment or the files of this user and machine. */
 static const char *const safe_env[] = {
-    "LC_ALL=C.UTF-8",           "GIT_TERMINAL_PROMPT=0",
-    "GIT_OPTIONAL_LOCKS=0",     "GIT_NO_REPLACE_OBJECTS=1",
-    "GIT_NO_LAZY_FETCH=1",      "GIT_ALLOW_PROTOCOL=none",
-    "GIT_PROTOCOL_FROM_USER=0", "GIT_ADVICE=0",
-    "GIT_ALLOC_LIMIT=2g",       "GIT_PAGER=cat",
-    "GIT_EDITOR=false",
+    "LC_ALL=C.UTF-8",       "GIT_TERMINAL_PROMPT=0",
+    "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+    "GIT_NO_LAZY_FETCH=1",  "GIT_PROTOCOL_FROM_USER=0",
+    "GIT_ADVICE=0",         "GIT_ALLOC_LIMIT=2g",
+    "GIT_PAGER=cat",        "GIT_EDITOR=false",
 };
 
 /* What git sets for the programs that it runs; with * at the end, all names that begin so. The
@@ -203,7 +202,12 @@ static char **make_env(const struct git *git)
     char **env = NULL;
     size_t count = 0;
 
-    keep_env(&env, kept);
+    for (size_t i = 0; git->reaches && environ[i] != NULL; i++)
+        if (!str_starts(environ[i], "GIT_"))
+            strv_push(&env, environ[i]);
+    if (!git->reaches)
+        keep_env(&env, kept);
+    strv_push(&env, git->reaches ? "GIT_ALLOW_PROTOCOL=ext" : "GIT_ALLOW_PROTOCOL=none");
     if (git->person) {
         keep_env(&env, who);
     } else {
@@ -288,7 +292,7 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
         .input = input != NULL ? input->text : NULL,
         .input_len = input != NULL ? input->len : 0,
         .output_max = GIT_OUTPUT_MAX,
-        .timeout_ms = GIT_TIMEOUT_MS,
+        .timeout_ms = git->reaches ? INT32_MAX : GIT_TIMEOUT_MS,
         .confine = git->confined ? &confine.rules : NULL,
         .bound = true, /* a git that outlives mas would write into what the next command removes */
     };

@@ -50,6 +50,8 @@ struct git {
     bool confined; /* it works on what an agent owns: see git/confine.h */
     bool person; /* it reads what the machine and the person have configured, who commits, too */
     bool magic; /* paths may hold magic: some commands refuse to take them as they are */
+    bool reaches; /* it talks to another repository through a command that the caller names (ext::),
+                     which has the environment of this process, and takes its time */
     int cwd; /* open directory; 0 or -1: "/" */
     const char *const *settings; /* more settings "KEY=VALUE", NULL-terminated; NULL: none */
 };

@@ -21,6 +21,9 @@
  *     ~/.local/state/mas/roots    known_roots_add(), under a lock beside it: accepted roots
  *     ~/.local/state/mas/hosts    last_known_write(), under a lock beside it: when other machines
  *                                 answered, with how many sessions; a cache
+ *     ~/.local/state/mas/home/    carry_send(), carry_note_seen(), carry_fetch(): projects that went to
+ *                                 other machines, and what of them is landing (fleet/carry.h)
+ *     projects/ in the root       carried_make() (code/carried.h): projects of other machines
  *     $XDG_RUNTIME_DIR/mas/       the control sockets of ssh, and their slots, each of which is a lock
  *                                 (fleet/reach_master.c); one more lock for making a master
  *     a store on a shared disk    store/lease.h, fleet/saves.h, fleet/job.h

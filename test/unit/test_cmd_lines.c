@@ -144,6 +144,7 @@ TEST(values_that_are_none_are_refused)
         {2, "set shop a =x", "cannot set '=x': it is not KEY=VALUE"},
         {2, "set shop a model=x mode", "cannot set 'mode': it is not KEY=VALUE"},
         {2, "lease x y z w", "cannot renew a lease: 'mas lease' is only for mas itself"},
+        {2, "carried x y", "'carried' is for 'mas new' and 'mas land' on another machine"},
         {2, "receive x y", "'receive' is for 'mas move' on another machine"},
     };
 

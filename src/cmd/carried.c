@@ -1,0 +1,138 @@
+/* What `mas new --project` and `mas land` of another machine do here, over ssh: see fleet/carry.h.
+ */
+#include "code/carried.h"
+#include "cli/code.h"
+#include "cli/print.h"
+#include "cmd.h"
+
+static int make(struct call *call, struct err *err)
+{
+    char **words = call->operands + 1;
+    const struct carried carried = {.name = words[0],
+                                    .format = words[1],
+                                    .user_name = words[2],
+                                    .user_email = words[3],
+                                    .place = words[4]};
+    _cleanup_free_ char *path = NULL;
+    _cleanup_str_ struct str line = STR_INIT;
+    struct json_out out = {.to = &line};
+
+    if (!carried_is_name(carried.name))
+        return err_set(err, MAS_USAGE, "cannot take project '%s': invalid name", carried.name);
+    if (git_check(err) == -1 || carried_make(&call->root, &carried, &path, err) == -1)
+        return -1;
+    json_put_all(&out, JO(NULL), JT("path", path), JOE);
+    print_line(&line);
+    return 0;
+}
+
+/* Becomes git, which talks to the one at the other end. */
+static int serve(const char *dir, const char *service, struct err *err)
+{
+    int status = 0;
+
+    if (git_as_person(dir, GIT_ARGS(service, "."), &status, err) == -1)
+        return -1;
+    return status == 0
+               ? 0
+               : err_set(err, MAS_FAILED, "git %s ended with exit code %d", service, status);
+}
+
+static int receive(struct call *call, struct err *err)
+{
+    _cleanup_free_ char *path = carried_path(&call->root, call->operands[1]);
+
+    return carried_is_name(call->operands[1])
+               ? serve(path, "receive-pack", err)
+               : err_set(err, MAS_USAGE, "cannot take project '%s': invalid name",
+                         call->operands[1]);
+}
+
+static int load(struct call *call, char ret_id[ID_TEXT], struct team *team, struct repo *repo,
+                struct err *err)
+{
+    return call_select(call, call->operands[1], ret_id, err) == -1 ||
+                   repo_load(&call->root, ret_id, team, repo, err) == -1
+               ? -1
+               : 0;
+}
+
+static int show(struct call *call, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_repo_ struct repo repo = REPO_INIT;
+    _cleanup_str_ struct str line = STR_INIT;
+    struct json_out out = {.to = &line};
+    char main[GIT_OID_TEXT];
+    char id[ID_TEXT];
+
+    if (load(call, id, &team, &repo, err) == -1 || repo_ref(&repo, repo.main, main, err) == -1)
+        return -1;
+    _cleanup_free_ char *name = carried_name(&call->root, team.project.path);
+    json_put_all(&out, JO(NULL), JT("sessionId", id), JT("project", name),
+                 JT("label", team.project.label), JT("onto", team.project.onto),
+                 JT("base", team.project.base), JT("main", main), JOE);
+    print_line(&line);
+    return 0;
+}
+
+static int send(struct call *call, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_repo_ struct repo repo = REPO_INIT;
+    char id[ID_TEXT];
+
+    return load(call, id, &team, &repo, err) == -1 ? -1 : serve(repo.git, "upload-pack", err);
+}
+
+static int landed(struct call *call, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_repo_ struct repo repo = REPO_INIT;
+    _cleanup_close_ int lock = -1;
+    const char *oid = call->operands[2];
+    char id[ID_TEXT];
+
+    if (!git_is_oid(oid))
+        return err_set(err, MAS_USAGE, "'%s' is no commit", oid);
+    if (load(call, id, &team, &repo, err) == -1 || merge_lock(&repo, "land", &lock, err) == -1)
+        return -1;
+    const struct git git = repo_git(&repo);
+    if (git_must(&git, GIT_ARGS("update-ref", CODE_REF_LANDED, oid), NULL, NULL, err) == -1)
+        return -1;
+    fd_closep(&lock);
+    code_record_end(call, &repo);
+    printf("{}\n");
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int words; /* after it */
+    int (*run)(struct call *call, struct err *err);
+} steps[] = {
+    {"make", 5, make}, {"receive", 1, receive}, {"show", 1, show},
+    {"send", 1, send}, {"landed", 2, landed},
+};
+
+static int run_carried(struct call *call, struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+        if (strcmp(steps[i].name, call->operands[0]) == 0 &&
+            call->operand_count == steps[i].words + 1)
+            return steps[i].run(call, err);
+    return err_set(err, MAS_USAGE, "'carried' is for 'mas new' and 'mas land' on another machine");
+}
+
+const struct cmd cmd_carried = {
+    .name = "carried",
+    .group = GROUP_HIDDEN,
+    .operands = " STEP WORD...",
+    .summary = "have a project of another machine, and let its work go home",
+    .operands_min = 2,
+    .operands_max = 6,
+    .root = ROOT_MADE,
+    .who = WHO_PERSONS,
+    .does = WAITS_LONG,
+    .run = run_carried,
+};
