@@ -20,6 +20,7 @@ export class Store {
     waiting = new Map(); // by "id/agent"
     known = false; // the list has been read
     #etag = null;
+    #told = null; // of these agents an event has told while the first answers came, which are older
     #changed;
     #reread = refresher(() => this.#read(), 1000);
     #readAsks = refresher(() => this.#ask(), 100);
@@ -30,10 +31,13 @@ export class Store {
 
     // Reads everything again.
     async begin() {
+        const told = this.#told = new Set();
         this.waiting.clear();
         this.#etag = null;
         await this.#read();
-        await this.#look();
+        await this.#look(told);
+        if (this.#told === told)
+            this.#told = null;
     }
 
     async #read() {
@@ -49,17 +53,18 @@ export class Store {
         this.#changed();
     }
 
-    async #look() {
+    async #look(told) {
         const waits = this.waits();
         const wanted = order(this.sessions.values(), waits).filter((session) => session.status === "active")
             .slice(0, LOOK_MAX); // who waits comes first
         for (const {sessionId} of wanted) {
             const whole = await get(sessionPath(sessionId));
             for (const agent of whole.agents)
-                this.#note({...agent, sessionId, agent: agent.id});
+                if (!told.has(`${sessionId}/${agent.id}`))
+                    this.#note({...agent, sessionId, agent: agent.id});
         }
         for (const {sessionId, agent, title} of (await get("/permissions")).permissions)
-            if (!this.waiting.has(`${sessionId}/${agent}`))
+            if (!this.waiting.has(`${sessionId}/${agent}`) && !told.has(`${sessionId}/${agent}`))
                 this.#note({sessionId, agent, state: "waiting", asks: title});
         this.#changed();
     }
@@ -106,6 +111,8 @@ export class Store {
     }
 
     event(type, data) {
+        if (type === "agent.state" || type === "permission")
+            this.#told?.add(`${data.sessionId}/${data.agent}`);
         if (type === "session.removed") {
             this.sessions.delete(data.sessionId);
         } else if (type.startsWith("session.")) {

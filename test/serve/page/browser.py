@@ -158,6 +158,7 @@ class Page:
         self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         self.console, self.requests, self.dialogs = [], [], []
         self.loaded = threading.Event()
+        self.held = queue.Queue()
         browser.handlers[self.session] = self.handle
         for domain in "Page", "Runtime", "Network", "Log":
             self.call(f"{domain}.enable")
@@ -182,6 +183,8 @@ class Page:
             self.console.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
         elif method == "Network.requestWillBeSent":
             self.requests.append((params["request"]["method"], params["request"]["url"]))
+        elif method == "Fetch.requestPaused":
+            self.held.put(params["requestId"])
         elif method == "Page.javascriptDialogOpening":
             self.dialogs.append(params["message"])
 
@@ -267,6 +270,10 @@ class Page:
     def shoot(self, path):
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+    def hold(self, pattern):
+        """Holds back the answers to what the page asks at these addresses: `held` gets their requests."""
+        self.call("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": "Response"}])
 
     def close(self):
         self.browser.handlers.pop(self.session, None)
