@@ -394,8 +394,16 @@ forwards() {
 }
 reads() { python3 -ESc 'import socket, sys
 print(socket.create_connection(("127.0.0.1", int(sys.argv[1]))).recv(100).decode())' "$1"; }
+# there_runs NAME: a program of that name runs on n1.
+there_runs() {
+    local file
+    while read -r file; do
+        if grep -qsxE "$1" "${file%/*}/comm"; then return 0; fi
+    done < <(grep -lzs "^HOME=$T/n1/home" /proc/[0-9]*/environ)
+    return 1
+}
 # What forwards is gone, here and there.
-is_over() { run ! reads "$HERE" && run ! pgrep -f "127.0.0.1:$HERE:127.0.0.1:"; }
+is_over() { run ! reads "$HERE" && run ! pgrep -f "127.0.0.1:$HERE:127.0.0.1:" && run ! there_runs 'cat|sleep'; }
 
 @test "remote forward brings the ports of agents here, until it is ended" {
     team_there
@@ -403,6 +411,7 @@ is_over() { run ! reads "$HERE" && run ! pgrep -f "127.0.0.1:$HERE:127.0.0.1:"; 
     [ "$HERE" != "$PORT" ] # that is taken here
     [[ $(cat "$T/forward") == *"solo "*"127.0.0.1:$HERE-$((HERE + 9))"*"n1:$PORT-$((PORT + 9))"* ]]
     [ "$(reads "$HERE")" = 'of the agent' ]
+    there_runs cat
     kill -INT "$FORWARD"
     wait "$FORWARD" || code=$?
     [ "$code" -eq 130 ]
