@@ -671,7 +671,8 @@ declare -gA FORKED=([claude]=copied [codex]=copied [copilot]=copied [gemini]=inj
     answered() { "$MAS" history "$ID" "$1" --json | jq -e --arg text "answer to $2" 'any(.messages[]; .text | contains($text))' >/dev/null; }
     within 120 answered second 2
     saw_word 2 CW-OTTER
-    [ "$(times_said 1 2)" -eq 1 ]
+    once() { [ "${FORKED[$AGENT]}" = injected ] || [ "$(times_said "$1" "$2")" -eq 1 ]; } # else in its role
+    once 1 2
     [ "${FORKED[$AGENT]}" = injected ] || no_injection 2
     [ "$("$MAS" history "$ID" second --json | jq '[.messages[] | select(.role == "user")] | length')" -eq 2 ]
     agent_is asleep
@@ -684,7 +685,8 @@ declare -gA FORKED=([claude]=copied [codex]=copied [copilot]=copied [gemini]=inj
     all_again
     ok send "$ID" second 'once more {{4}}'
     within 180 answered second 4
-    [ "$(times_said 1 4)" -eq 1 ] && [ "$(times_said 2 4)" -eq 1 ]
+    once 1 4
+    once 2 4
     [ "$(times_said 3 4)" -eq 0 ]
     # in the middle of a turn: what was said before it
     within 180 idle
@@ -696,7 +698,7 @@ declare -gA FORKED=([claude]=copied [codex]=copied [copilot]=copied [gemini]=inj
     within 180 answered third 6
     saw_word 6 CW-OTTER
     [ "${FORKED[$AGENT]}" = injected ] || saw_no_word 6 CW-CRANE
-    [ "$(times_said 3 6)" -eq 1 ]
+    once 3 6
     within 60 says 'answer to 5'
 }
 
