@@ -25,7 +25,9 @@ static int sync_from_project(const struct code_call *code, struct err *err)
         (void)err_set(err, MAS_CONFLICT, "cannot merge project '%s': it conflicts in %s",
                       project->path, files.data);
         _cleanup_free_ char *path = mem_name(project->path);
-        return err_hint(err, "let an agent merge it: git fetch %s && git merge FETCH_HEAD", path);
+        _cleanup_free_ char *branch = mem_name(project->onto[0] != '\0' ? project->onto : "HEAD");
+        return err_hint(err, "let an agent merge it: git fetch %s %s && git merge FETCH_HEAD", path,
+                        branch);
     }
     if (!code->call->quiet)
         printf("project: %zu new commit%s\n", result.commits, result.commits == 1 ? "" : "s");

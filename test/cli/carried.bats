@@ -277,6 +277,18 @@ new_there() {
     is_whole
     [ "$(git -C "$T"/n1/root/projects/project-*.git show main:a)" = mine ]
     run ! there n1 "$MAS" rm -q fix
+    # what is told to do there brings the other side
+    fails 4 sync --project n1:fix
+    [[ $stderr =~ 'merge it: '(git fetch .*)' && '(git merge .*)$ ]]
+    (
+        cd "$(far_tree)"
+        eval "${BASH_REMATCH[1]}" && ! eval "${BASH_REMATCH[2]}"
+        echo both >a && git commit -qam 'Both'
+    )
+    there n1 "$MAS" merge -q "$ID" solo
+    ok land n1:fix
+    [ "$(git show HEAD:a)" = both ]
+    there n1 "$MAS" rm -q fix
 }
 
 @test "a squash lands, counts there, and other branches do" {

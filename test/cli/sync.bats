@@ -216,7 +216,7 @@ END
     sed -i '1s/.*/person/' "$P/a" && git -C "$P" commit -qam 'Conflict'
     main=$(main_of)
     fails 4 sync "$ID" --project
-    [[ $stderr == "mas: cannot merge project '$P': it conflicts in a; there it was changed by: "*" (agent x) 'x: agent'"$'\n'*'git merge FETCH_HEAD'* ]]
+    [[ $stderr == "mas: cannot merge project '$P': it conflicts in a; there it was changed by: "*" (agent x) 'x: agent'"$'\n'"let an agent merge it: git fetch $P refs/heads/main && git merge FETCH_HEAD" ]]
     [ "$(main_of)" = "$main" ]
     [ "$(head -n 1 "$C/y/a")" = 'a 1' ]
     whole
