@@ -21,8 +21,9 @@
  * string is safe to print directly: err_print() makes control characters visible.
  *
  * A command line in a hint or a warning stands behind a colon, in parentheses or in quotes: "start
- * it with: mas start ID", "(mas start ID)", "'mas start'". Where mas runs for somebody on another
- * machine, who reached this one as the host NAME, it is printed as "mas --host NAME start ID".
+ * it with: mas start ID", "(mas start ID)", "'mas start'"; another may follow it behind "&& ".
+ * Where mas runs for somebody on another machine, who reached this one as the host NAME, it is
+ * printed as "mas --host NAME start ID".
  */
 #pragma once
 

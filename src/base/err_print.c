@@ -28,7 +28,7 @@ static bool is_command(const char *text, const char *at)
         return false;
     at -= strlen(COMMAND);
     return (at > text && (at[-1] == '(' || at[-1] == '\'')) ||
-           (at > text + 1 && at[-1] == ' ' && at[-2] == ':');
+           (at > text + 1 && at[-1] == ' ' && (at[-2] == ':' || at[-2] == '&'));
 }
 
 void err_add_commands(struct str *to, const char *fmt, ...)

@@ -473,6 +473,8 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
     [[ $stderr = *': mas --host n1 list'* ]]
     mas --host n1 start --nonsense
     [[ $stderr = *': mas help start'* ]]
+    fails 1 --host n1 open shop solo
+    [[ $stderr = *': mas --host n1 stop shop && mas --host n1 start --wall shop' ]]
     mas --host n1 new --no-start -t solo --agent shell --name bench
     [[ $output = *$'\nstart: mas --host n1 start bench' ]]
     # as it is said
