@@ -38,8 +38,9 @@ int unlanded_check(const struct life *life, int dir, const char *id, struct err 
     (void)err_set(err, MAS_CONFLICT,
                   "cannot remove session '%s': it has work that is not in the project: %s",
                   label.text, str_text(&all));
-    return err_hint(err,
-                    "see it with: mas diff %s; bring it home with: mas merge, then: mas land; or "
-                    "remove it and keep its work aside with: mas rm -f %s",
-                    label.text, label.text);
+    return err_hint(
+        err,
+        "see it with: mas diff %s; bring it home with: mas merge %s all && mas land %s; "
+        "or remove it and keep its work aside with: mas rm -f %s",
+        label.text, label.text, label.text, label.text);
 }

@@ -210,7 +210,8 @@ commit() { git -C "$1" add -A && git -C "$1" commit -qm "${2-work}"; }
 @test "rm refuses commits of the agent's branch, and after a merge those of the team" {
     change x a 3 mine
     refuses "x: 1 commit of mas/$L/x is not landed"
-    "$MAS" merge -q team x
+    [[ $stderr == *'bring it home with: mas merge team all && mas land team; or '* ]]
+    "$MAS" merge -q team all
     refuses "the team: 1 commit of mas/$L/main is not landed"
     [[ $stderr != *'x: '* ]]
     "$MAS" land -q team
