@@ -36,7 +36,7 @@ static const char look_script[] =
     /* one path with blanks, or two without */
     "[ -z \"$1\" ] || IFS=; "
     "for m in $f; do [ ! -x \"$m\" ] || { say " MAS " \"$m\"; "
-    "say " VERSION " \"$(\"$m\" version 2>/dev/null </dev/null | head -n 1)\"; }; done; "
+    "say " VERSION " \"$(\"$m\" version 2>/dev/null </dev/null | head -n 1)\"; }; done; unset IFS; "
     "for p in tar sha256sum ldd tmux git; do "
     "command -v $p >/dev/null 2>&1 || say " MISSING " $p; done; "
     "say " FREE
