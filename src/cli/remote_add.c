@@ -323,6 +323,7 @@ static int add(struct host_adding *adding, struct err *err)
                                                                             : NULL;
     _cleanup_install_place_ struct install_place place = INSTALL_PLACE_INIT;
     _cleanup_free_ char *path = NULL;
+    _cleanup_str_ struct str done = STR_INIT;
 
     if (reach_meet(&adding->remote, consent_possible(), err) == -1 ||
         install_look(&adding->remote, known, &place, err) == -1)
@@ -338,10 +339,12 @@ static int add(struct host_adding *adding, struct err *err)
     bool is_new = adding->old == NULL;
     if (is_new && write_section(adding, err) == -1)
         return -1;
-    say(adding,
-        is_new ? "is a host now; see what it has: mas remote check %s"
-               : "is a host already; see what it has: mas remote check %s",
-        wish->name);
+    err_add_commands(&done, "%s; see what it has: mas remote check %s",
+                     is_new         ? "is a host now"
+                     : path != NULL ? "has mas " MAS_VERSION " now"
+                                    : "is a host already",
+                     wish->name);
+    say(adding, "%s", done.data);
     return 0;
 }
 

@@ -57,6 +57,9 @@ static enum fact say_mas(const struct seen *seen, struct str *to)
     if (strcmp(version, MAS_VERSION) == 0)
         return FACT_OK;
     str_addf(to, ", here is %s", MAS_VERSION);
+    if (seen->remote->via == REMOTE_SSH)
+        str_addf(to, "; install it there with: mas remote add %s %s", seen->remote->name,
+                 seen->remote->place);
     return FACT_WRONG;
 }
 
@@ -441,7 +444,7 @@ static int judge(const struct seen *seen, size_t count, struct err *err)
     }
     if (code == MAS_OK)
         return 0;
-    (void)err_set(err, code, "cannot call host '%s' in order%s", first,
+    (void)err_set(err, code, "cannot use host '%s' as it is%s", first,
                   wrong > 1 ? ", nor others" : "");
     return err_hint(err, "see the lines marked 'wrong', and then run: mas remote check %s", first);
 }
