@@ -201,7 +201,7 @@ static bool run_parsed(const struct cmd *cmd, char *const *words, const char *na
         return false;
     if (session != NULL)
         *ret = run_named(cmd, words, name, session, root, ret_code, err);
-    else if (cmd_has_option(cmd, count, words, "project") &&
+    else if (takes_host(cmd) && cmd_has_option(cmd, count, words, "project") &&
              !cmd_has_option(cmd, count, words, "host"))
         *ret = run_with_host(cmd, words, name, root, ret_code, err);
     else

@@ -2,6 +2,7 @@
 #include "cli/code.h"
 #include "code/merge.h"
 #include "code/upkeep.h"
+#include "fleet/carry.h"
 
 static const struct opt opts[] = {
     {0, "project", NULL, "first merge what is new in the project's branch"},
@@ -76,6 +77,25 @@ static int run_sync(struct call *call, struct err *err)
     return rc;
 }
 
+/* What is new in a project of this machine goes there first. */
+static int bring_branch(struct call *call, const struct carry *carry, const char *session,
+                        bool *ret_done, struct err *err)
+{
+    _cleanup_carried_ struct carried_work work = CARRIED_WORK_INIT;
+
+    *ret_done = false;
+    if (call_opt(call, "project") == NULL)
+        return 0;
+    if (carry_look(carry, session, &work, err) == -1)
+        return -1;
+    if (work.path == NULL || work.project.onto[0] == '\0')
+        return 0;
+    return carry_branch(carry, &work, work.project.onto, err) == -1
+               ? err_wrap(err, "cannot take project '%s' to host '%s'", work.path,
+                          carry->remote->name)
+               : 0;
+}
+
 const struct cmd cmd_sync = {
     .name = "sync",
     .group = GROUP_CODE,
@@ -94,5 +114,6 @@ const struct cmd cmd_sync = {
     .who = WHO_AGENTS,
     .takes = TAKES_QUIET,
     .does = READS_PRESETS | CHANGES_SESSIONS | WAITS_LONG,
+    .from_here = bring_branch,
     .run = run_sync,
 };

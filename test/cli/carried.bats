@@ -291,6 +291,26 @@ new_there() {
     there n1 "$MAS" rm -q fix
 }
 
+@test "sync --project brings what is new here there first" {
+    new_there
+    commit_here() { echo "$1" >b && git commit -qam "$1"; }
+    commit_here one
+    ok sync --project n1:fix
+    [ "$output" = $'project: 1 new commit\nsolo: updated' ]
+    [ "$(cat "$(far_tree)/b")" = one ]
+    commit_here two
+    cd /
+    ok --host n1 sync --project fix
+    [ "$(cat "$(far_tree)/b")" = two ]
+    # without --project, and of a session that works on another project, nothing is looked for here
+    mv "$P" "$P.moved"
+    ok sync n1:fix
+    fails 3 sync --project n1:fix
+    [[ $stderr == *"cannot find project '$P'"* ]]
+    fails 2 --host n1 sync --project
+    [[ $stderr == *'it needs a SESSION'* ]]
+}
+
 @test "a squash lands, counts there, and other branches do" {
     new_there
     work c one
