@@ -504,7 +504,8 @@ int config_need_remote(const struct config *config, const char *name, const stru
     if (config->hides_remotes)
         return err_hint(err, "mas reads the hosts of a root that you have not created once you "
                              "accept it: mas init DIR");
-    return err_hint(err, "hosts are described in mas.ini(5)");
+    return err_hint(err, "add it with: mas remote add %s DESTINATION",
+                    remote_is_name(name) ? name : "NAME");
 }
 
 const char *config_agent_preset_name(const struct config *config, const struct team *team,

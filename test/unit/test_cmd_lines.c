@@ -467,7 +467,7 @@ TEST(an_error_says_what_to_do)
         {"serve pair", "start one with: mas serve"},
         {"serve token remove x", "see: mas serve token list"},
         {"land shop", "give a new session one with: mas new --project DIR"},
-        {"move shop nowhere", "hosts are described in mas.ini(5)"},
+        {"move shop nowhere", "add it with: mas remote add nowhere DESTINATION"},
     };
 
     SESSIONS;
