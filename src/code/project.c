@@ -22,6 +22,19 @@ void project_free(struct project *project)
     *project = (struct project)PROJECT_INIT;
 }
 
+/* A person elsewhere may have meant a path there: the shell makes `~/shop` absolute. Returns -1. */
+static int hint_place(struct err *err)
+{
+    const char *here = getenv(ERR_REACHED_AS);
+
+    return here == NULL
+               ? -1
+               : err_hint(err,
+                          "an absolute path is one on host '%s'; name a repository of yours "
+                          "by a relative path, such as .",
+                          here);
+}
+
 /* Splits DIR@REF: DIR is the longest part before an '@', or the whole, that exists. *ret_ref is
  * NULL without a REF. */
 static int find_dir(const char *spec, char **ret_dir, char **ret_ref, struct err *err)
@@ -43,7 +56,7 @@ static int find_dir(const char *spec, char **ret_dir, char **ret_ref, struct err
         errno = stat(dir, &st) == -1 ? errno : ENOENT;
         (void)err_errno(err, "cannot use project '%s'", dir);
         err->code = MAS_USAGE;
-        return -1;
+        return hint_place(err);
     }
     if (!S_ISDIR(st.st_mode))
         return err_set(err, MAS_USAGE, "cannot use project '%s': it is not a directory", dir);

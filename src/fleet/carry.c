@@ -363,6 +363,14 @@ int carry_note_seen(const struct carried_work *work, struct err *err)
     return dir == -1 ? -1 : file_replace(dir, SEEN, work->main, strlen(work->main), 0600, err);
 }
 
+/* Opens the project here. `mas set` of the session would name a directory there. */
+static int open_project(const struct carried_work *work, struct project *ret, struct err *err)
+{
+    return project_reopen(work->path, ret, err) == -1
+               ? err_hint(err, "put it back there, or a symbolic link to it")
+               : 0;
+}
+
 /* Makes the repository that is fetched into. */
 static int make_repo(const struct repo *repo, int dir, const struct project *project,
                      struct err *err)
@@ -442,7 +450,7 @@ int carry_fetch(const struct carry *carry, const struct carried_work *work, stru
     _cleanup_close_ int lock = -1;
     _cleanup_close_ int dir = open_private(work->workspace, err);
 
-    if (dir == -1 || project_reopen(work->path, &project, err) == -1 ||
+    if (dir == -1 || open_project(work, &project, err) == -1 ||
         project_find_person(&project, err) == -1)
         return -1;
     repo_open(work->workspace, work->project.label, &repo);
@@ -465,7 +473,7 @@ int carry_branch(const struct carry *carry, const struct carried_work *work, con
     _cleanup_free_ char *spec = mem_printf("+%s:%s", branch, branch);
     char *specs[] = {spec, NULL};
 
-    return project_reopen(work->path, &project, err) == -1
+    return open_project(work, &project, err) == -1
                ? -1
                : push(carry, project.dir, work->name, specs, err);
 }

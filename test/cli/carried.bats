@@ -98,7 +98,10 @@ new_there() {
     ok --host n1 new -q --no-start -t solo --project "$T/n1/home/far"
     [ ! -e "$T/n1/root/projects" ]
     fails 2 --host n1 new -q --no-start -t solo --project nowhere
-    [[ $stderr == "mas: cannot use project 'nowhere': "* ]]
+    [[ $stderr == "mas: cannot use project 'nowhere': No such file or directory" ]]
+    fails 2 --host n1 new -q --no-start -t solo --project "$HOME/nowhere"
+    [[ $stderr == "mas: cannot use project '$HOME/nowhere': No such file or directory
+an absolute path is one on host 'n1'; "* ]]
     mkdir below
     cd below
     ok --host n1 new -q --no-start -t solo --project .
@@ -306,7 +309,12 @@ new_there() {
     mv "$P" "$P.moved"
     ok sync n1:fix
     fails 3 sync --project n1:fix
-    [[ $stderr == *"cannot find project '$P'"* ]]
+    [[ $stderr == *"cannot find project '$P'"*$'\n'"put it back there, or a symbolic link to it" ]]
+    fails 3 land n1:fix
+    [[ $stderr == *"cannot find project '$P'"*$'\n'"put it back there, or a symbolic link to it" ]]
+    ln -s "$P.moved" "$P"
+    ok sync --project n1:fix
+    ok land n1:fix
     fails 2 --host n1 sync --project
     [[ $stderr == *'it needs a SESSION'* ]]
 }
