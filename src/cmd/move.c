@@ -36,8 +36,7 @@ static void warn_of(const char *label, const char *host, const struct move_repor
     for (char **warning = report->warnings; warning != NULL && *warning != NULL; warning++)
         err_warn("session '%s': %s", label, *warning);
     if (report->lacks != NULL)
-        err_warn("session '%s': host '%s' has no project '%s'; 'mas land' and 'mas sync --project' "
-                 "need it there",
+        err_warn("session '%s': host '%s' has no project '%s', without which it cannot land there",
                  label, host, report->lacks);
     if (report->start.code != MAS_OK)
         err_warn("session '%s' has moved, but does not run: %s; start it with: mas start %s:%s",
