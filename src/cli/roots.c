@@ -160,6 +160,8 @@ static void add_others(const struct call *call, struct str *to)
 
     if (found == NULL) {
         str_add(to, "create a session with: mas new");
+        if (call->config.remote_count > 0)
+            str_add(to, "; those of other machines: mas list --all-hosts");
         return;
     }
     str_add(to, "other roots have some: ");

@@ -54,6 +54,14 @@ static void print_table(const struct config *config)
     table_free(&table);
 }
 
+static void say_none(void)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    err_add_commands(&text, "no hosts; add one with: mas remote add NAME DESTINATION");
+    (void)fprintf(stderr, "%s\n", text.data);
+}
+
 static int run_list(struct call *call, struct err *err)
 {
     const struct config *config = &call->config;
@@ -64,6 +72,8 @@ static int run_list(struct call *call, struct err *err)
     else if (call->quiet)
         for (size_t i = 0; i < config->remote_count; i++)
             printf("%s\n", config->remotes[i].name);
+    else if (config->remote_count == 0)
+        say_none();
     else
         print_table(config);
     return wrong->count > 0 ? call_show_wrong(wrong, MAS_FAILED, err) : 0;
@@ -142,7 +152,8 @@ static const struct cmd cmd_add_action = {
         "is missing, asks, puts its own program and its templates into ~/.local of the user there, "
         "compares the checksum, makes a root there, and writes [host NAME] into mas.ini of the "
         "root here. A mas of the same version that is there already is used. ssh shows a host key "
-        "that is not known, and asks on the terminal; without one, it is refused.",
+        "that is not known, and asks on the terminal; without one, it is refused. A host is taken "
+        "out again by deleting its section.",
     .opts = add_opts,
     .operands_min = 2,
     .operands_max = 2,

@@ -44,6 +44,17 @@ answers() { says "case \$* in *presets*) echo '{\"presets\":$2}' ;; *) echo '{\"
     [ ! -d "$T/runtime/mas" ]
 }
 
+@test "remote without hosts says how to add one; list, where sessions of others are" {
+    ok list
+    [[ $stderr == "no sessions in '$ROOT'; create a session with: mas new; those of other machines: mas list --all-hosts" ]]
+    sed -i '/^\[host/,$d' "$ROOT/mas.ini"
+    ok remote
+    [ -z "$output" ]
+    [ "$stderr" = 'no hosts; add one with: mas remote add NAME DESTINATION' ]
+    ok remote --json
+    [ "$output" = '{"hosts":[],"total":0}' ]
+}
+
 @test "remote list shows a section that is wrong, and fails" {
     printf '[host bad]\nvia = http:n3\n' >>"$ROOT/mas.ini"
     fails 1 remote list
