@@ -76,7 +76,9 @@ static int open_wish(struct host_adding *adding, struct err *err)
 {
     const struct remote_wish *wish = adding->wish;
     const struct call *call = adding->call;
-    _cleanup_free_ char *via = mem_printf("ssh:%s", wish->place);
+    /* also as the column VIA shows it */
+    bool is_via = str_starts(wish->place, "ssh:") && !str_starts(wish->place, "ssh://");
+    _cleanup_free_ char *via = mem_printf("%s%s", is_via ? "" : "ssh:", wish->place);
 
     if (brokered_is_agent())
         return err_set(err, MAS_FAILED,
@@ -85,6 +87,11 @@ static int open_wish(struct host_adding *adding, struct err *err)
         return err_set(err, MAS_USAGE,
                        "cannot add host '%s': a name has 1 to %d of the characters A-Z a-z 0-9 _ -",
                        wish->name, REMOTE_NAME_MAX);
+    if (str_starts(wish->place, "slurm:")) {
+        (void)err_set(err, MAS_USAGE, "cannot add host '%s': '%s' is not reached by ssh",
+                      wish->name, wish->place);
+        return err_hint(err, "write the section of a partition by hand, see: man 7 mas-fleet");
+    }
     if (!call->root.accepted) {
         (void)err_set(
             err, MAS_CONFLICT,

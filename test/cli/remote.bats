@@ -212,7 +212,7 @@ section() { sed -n '/^\[host/,$p' "$ROOT/mas.ini"; }
 
 @test "remote add uses a mas of the same version that is there" {
     forget
-    ok remote add --mas "$MAS" --root-there "$T/n1/teams" n1 n1
+    ok remote add --mas "$MAS" --root-there "$T/n1/teams" n1 ssh:n1
     [ "$(section)" = $'[host n1]\nvia = ssh:n1\nmas = '"$MAS"$'\nroot = '"$T/n1/teams" ]
     [ -e "$T/n1/teams/mas.ini" ]
     [ -z "$(left n1)" ]
@@ -251,9 +251,12 @@ install it there by hand, or have it done with: mas remote add --yes n1 n1" ]]
     before=$(cat "$ROOT/mas.ini")
     fails 2 remote add 'n 3' n3
     fails 2 remote add n3 -oProxyCommand=x
+    fails 2 remote add n3 ssh:-oProxyCommand=x
+    fails 2 remote add gpu slurm:teams
+    [[ $stderr == "mas: cannot add host 'gpu': 'slurm:teams' is not reached by ssh"* ]]
     fails 2 remote add --mas relative n3 n1
     fails 2 remote add --root-there $'/a\n[host x]' n3 n1
-    fails 4 remote add n1 n2
+    fails 4 remote add n1 ssh:n2
     [[ $stderr == "mas: cannot add host 'n1': '$ROOT/mas.ini:"*"' has it, with via = ssh:n1
 take another name, or change that section by hand" ]]
     fails 4 remote add --root-there /else n1 n1
