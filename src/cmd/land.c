@@ -68,6 +68,14 @@ static int parse_way(const struct call *call, enum land_way *ret, struct err *er
     return given != NULL ? err_set(err, MAS_USAGE, "cannot use --pr with --%s", given) : 0;
 }
 
+/* Agents may have more, which is not merged. */
+static void print_nothing(const struct team_project *of, const struct land_result *result)
+{
+    _cleanup_free_ char *onto = mem_name(result->onto + strlen("refs/heads/"));
+
+    printf("nothing to land: %s has all of mas/%s/main\n", onto, of->label);
+}
+
 /* Says what would be done. */
 static void print_dry(const struct team_project *of, const struct land_options *options,
                       const struct land_result *result)
@@ -80,7 +88,7 @@ static void print_dry(const struct team_project *of, const struct land_options *
     _cleanup_free_ char *project = mem_name(of->path);
 
     if (result->commits == 0)
-        printf("nothing to land\n");
+        print_nothing(of, result);
     else
         printf("%zu commit%s would land on %s of %s: %s\n", result->commits,
                result->commits == 1 ? "" : "s", onto, project,
@@ -125,7 +133,7 @@ static void print_landed(const struct call *call, const struct team_project *of,
     if (call->quiet)
         return;
     if (result->commits == 0) {
-        printf("nothing to land\n");
+        print_nothing(of, result);
     } else {
         _cleanup_free_ char *onto = mem_name(result->onto + strlen("refs/heads/"));
         _cleanup_free_ char *project = mem_name(of->path);
