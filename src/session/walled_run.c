@@ -138,8 +138,7 @@ int walled_open(const struct walled_agent *of, const struct walled_program *prog
         return run_inside(&plan, &inside, program->tty, ret_status, err);
     if (program->ask(program->arg, err) == -1)
         return -1;
-    for (size_t i = 0; i < program->own->count; i++)
-        (void)setenv(program->own->pairs[i].key, program->own->pairs[i].value, 1);
+    environ = TAKE_PTR(env);
     return proc_run(program->file, program->argv, ret_status, err);
 }
 

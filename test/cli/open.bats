@@ -98,11 +98,14 @@ put one up with: mas stop two && mas start --wall two" ]
     eventually shows '^ended=1'
     [ ! -e "$(tree_of solo)/ran" ]
     tmux -S "$T/outer" kill-server
-    in_terminal 'open two solo -- touch ran'
+    # then with the environment of agents
+    printf '[env]\nremove = OF_PERSON\nset.OF_TEAM = yes\n' >>"$ROOT/mas.ini"
+    OF_PERSON=yes in_terminal 'open two solo -- sh -c "env >ran"'
     eventually shows 'Go on\? \[y/N\]'
     keys y Enter
     eventually shows '^ended=0'
-    [ -e "$(tree_of solo)/ran" ]
+    grep -q '^OF_TEAM=yes$' "$(tree_of solo)/ran"
+    run ! grep -q '^OF_PERSON=' "$(tree_of solo)/ran"
     tmux -S "$T/outer" kill-server
 }
 
