@@ -24,9 +24,11 @@
  *
  *     NAME            the path here of a project, NAME being as in code/carried.h; it stays
  *     ID/seen         the commit of the integration branch that a person saw last
- *     ID/code.git     what was fetched, with the journal of its landing (code/land.h); it borrows
- * the project's objects, and is made anew unless a landing was killed ID/code.locks   the lock of
- * that
+ *     ID/code.git     what was fetched; it borrows the project's objects
+ *     ID/code.locks   the lock of that
+ *
+ * code.git also has the journal of the landing (code/land.h), and is made anew unless that was
+ * killed.
  *
  * A kill before 4 of either leaves nothing that the next run does not take or replace. After 3 of a
  * landing the branch has the work here, and the machine there does not know: the work counts as not
