@@ -113,12 +113,12 @@ fails_to_start() {
 @test "what status says of an agent without a host brings it back, whether tmux lives or not" {
     new_session -t solo -n alone
     local advice
+    advised() { advice=$("$MAS" status alone | sed -n 's/.*(mas \(.*\))$/\1/p') && [ -n "$advice" ]; }
     for gone in host tmux; do
         agent_pid "$ID"
         if [ "$gone" = host ]; then pkill -KILL -f "mas host $ID solo"; else tm kill-server; fi
         hosts_gone "$ID"
-        advice=$("$MAS" status alone | sed -n 's/.*(mas \(.*\))$/\1/p')
-        [ -n "$advice" ]
+        eventually advised # tmux may not have seen it yet
         # shellcheck disable=SC2086 # words
         mas $advice
         [ "$status" -eq 0 ] || { echo "$gone: mas $advice: $stderr" >&2; false; }
