@@ -34,6 +34,7 @@ TEST(a_team_whose_hosts_came_after_they_were_looked_for_has_not_ended)
     /* as hosts do it: each listens, and the last one removes the file */
     _cleanup_close_ int first = sock_listen(run, "first" WORKSPACE_HOST_SOCKET, &err);
     _cleanup_close_ int second = sock_listen(run, "second" WORKSPACE_HOST_SOCKET, &err);
+    CHECK(first != -1 && second != -1);
     CHECK_INT(unlinkat(run, WORKSPACE_ENV, 0), 0);
     CHECK(!run_watch_has_ended(watch));
     MUST(run_watch_wait(watch, -1, 0, &err));
