@@ -10,43 +10,63 @@
 #include "os/proc.h"
 #include "os/sock.h"
 
-#define FORWARDS "mas-forwards" /* printed there when ssh has the ports here */
+/* Printed there when ssh has the ports here: where ssh has said before which ones it has not. */
+#define FORWARDS "mas-forwards"
 
-enum { SAID_MAX = 4096 /* bytes of what ssh said */ };
+enum { SAID_MAX = 512 * 1024 /* bytes of what ssh said: two lines for each port */ };
 
 struct ssh_ports {
     const struct reach_forward *of;
-    struct str out, said;
+    struct str said;
+    int held; /* what runs there ends when this is closed, and ssh with it */
     bool ready;
 };
+
+/* Returns true if ssh has said that it does not listen there. That somebody listens says nothing:
+ * it may be another program, which took the port while ssh logged in. */
+static bool is_refused(const struct ssh_ports *forwarding, int port)
+{
+    static const char words[] = "cannot listen to port: ";
+
+    for (const char *at = str_text(&forwarding->said); (at = strstr(at, words)) != NULL;) {
+        at += strlen(words);
+        if (strtol(at, NULL, 10) == port)
+            return true;
+    }
+    return false;
+}
 
 static int check_ports(const struct ssh_ports *forwarding, struct err *err)
 {
     const struct reach_forward *of = forwarding->of;
 
-    for (size_t i = 0; i < of->count; i++)
-        if (sock_port_is_free(of->ports[i].here)) {
-            _cleanup_free_ char *words =
-                reach_last_words(str_text(&forwarding->said), forwarding->said.len);
-            return err_set(err, MAS_FAILED, "cannot forward port %d of host '%s': %s",
-                           of->ports[i].there, of->remote->name,
-                           words != NULL ? words : "ssh does not listen");
-        }
+    for (size_t i = 0; i < of->count; i++) {
+        const struct reach_port *port = &of->ports[i];
+        if (!is_refused(forwarding, port->here) && !sock_port_is_free(port->here))
+            continue;
+        (void)err_set(err, MAS_FAILED,
+                      "cannot forward port %d of host '%s': ssh does not get port %d here",
+                      port->there, of->remote->name, port->here);
+        return err_hint(err, "another program may have taken it meanwhile; try again");
+    }
     return 0;
 }
 
 static int take(int to, const char *bytes, size_t len, void *arg, struct err *err)
 {
     struct ssh_ports *forwarding = arg;
-    struct str *str = to == STDOUT_FILENO ? &forwarding->out : &forwarding->said;
+    struct str *said = &forwarding->said;
 
-    if (str->len < SAID_MAX)
-        str_addn(str, bytes, len < SAID_MAX - str->len ? len : SAID_MAX - str->len);
-    if (forwarding->ready || strstr(str_text(&forwarding->out), FORWARDS) == NULL)
+    if (to == STDERR_FILENO && said->len < SAID_MAX)
+        str_addn(said, bytes, len < SAID_MAX - said->len ? len : SAID_MAX - said->len);
+    if (forwarding->ready || strstr(str_text(said), FORWARDS) == NULL)
         return 0;
     forwarding->ready = true;
-    if (check_ports(forwarding, err) == -1)
+    if (check_ports(forwarding, err) == -1) {
+        fd_closep(&forwarding->held);
         return -1;
+    }
+    str_free(said); /* what comes next says how it ends */
     forwarding->of->ready(forwarding->of->arg);
     return 0;
 }
@@ -71,7 +91,7 @@ static void make_line(const struct reach_forward *of, char ***argv)
     }
     strv_push(argv, "--");
     strv_push(argv, of->remote->place);
-    strv_push(argv, "echo " FORWARDS " && exec cat");
+    strv_push(argv, "exec sh -c 'echo " FORWARDS " >&2 && exec cat'");
 }
 
 /* The connection has ended, or was never there. */
@@ -106,15 +126,15 @@ static int run(struct ssh_ports *forwarding, int *ret_signal, struct err *err)
 
 int reach_forward(const struct reach_forward *forward, int *ret_signal, struct err *err)
 {
-    struct ssh_ports forwarding = {.of = forward, .out = STR_INIT, .said = STR_INIT};
+    struct ssh_ports forwarding = {.of = forward, .said = STR_INIT, .held = -1};
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) == -1 || dup2(ends[0], STDIN_FILENO) == -1)
         return err_errno(err, "cannot forward ports of host '%s'", forward->remote->name);
+    forwarding.held = ends[1];
     int rc = run(&forwarding, ret_signal, err);
     (void)close(ends[0]);
-    (void)close(ends[1]);
-    str_free(&forwarding.out);
+    fd_closep(&forwarding.held);
     str_free(&forwarding.said);
     return rc;
 }

@@ -438,6 +438,33 @@ is_over() { run ! reads "$HERE" && run ! pgrep -f "127.0.0.1:$HERE:127.0.0.1:" &
     end_team
 }
 
+@test "remote forward does not take the port of another program for its own" {
+    local other
+    team_there
+    # that program takes the port while ssh logs in
+    cat >"$T/bin/ssh" <<END
+#!/bin/bash
+for word in "\$@"; do
+    [[ \$word != 127.0.0.1:*:* || -e $T/other ]] || {
+        python3 -ESc 'import os, socket, sys, time
+os.closerange(3, 10)
+at = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+if child := os.fork():
+    print(child)
+else:
+    os.closerange(0, at.fileno())
+    time.sleep(60)' "\$(cut -d: -f2 <<<"\$word")" >"$T/other"
+    }
+done
+exec /usr/bin/ssh -F "$T/ssh/config" "\$@"
+END
+    fails 1 remote forward n1:team
+    [[ $stderr == *"cannot forward port $PORT of host 'n1': ssh does not get port "*'try again' ]]
+    [ -z "$output" ]
+    kill "$(cat "$T/other")"
+    end_team
+}
+
 @test "remote forward whose connection is lost says so" {
     team_there
     forwards n1:team
