@@ -93,6 +93,15 @@ static char *make_address(const struct carry *carry, const char *step, const cha
     return mem_printf("ext::%s", words.data + 1);
 }
 
+/* Makes what git calls such an address (git/git.h). */
+static int make_alias(char ret[ID_TEXT + 1], struct err *err)
+{
+    if (id_make(ret, err) == -1)
+        return -1;
+    memcpy(ret + strlen(ret), ":", 2);
+    return 0;
+}
+
 /* Runs git, which talks to the other machine. */
 static int talk(const struct git *git, const char *const *args, struct err *err)
 {
@@ -116,12 +125,15 @@ static int push(const struct carry *carry, const char *dir, const char *name, ch
 {
     static const char *const plain[] = {"push.pushOption=", "push.followTags=false",
                                         "push.gpgSign=false", "push.recurseSubmodules=no", NULL};
-    const struct git git = {.dir = dir, .settings = plain, .reaches = true};
     _cleanup_free_ char *address = make_address(carry, "receive", name);
+    char alias[ID_TEXT + 1];
+    const struct git git = {.dir = dir, .settings = plain, .reaches = address, .alias = alias};
 
-    return talk(&git,
-                GIT_ARGS("push", "--quiet", "--atomic", "--no-verify", address, specs[0], specs[1]),
-                err);
+    return make_alias(alias, err) == -1 ? -1
+                                        : talk(&git,
+                                               GIT_ARGS("push", "--quiet", "--atomic",
+                                                        "--no-verify", alias, specs[0], specs[1]),
+                                               err);
 }
 
 /* ---- what is kept here */
@@ -408,14 +420,16 @@ static int make_repo(const struct repo *repo, int dir, const struct project *pro
 static int fetch(const struct carry *carry, const struct carried_work *work,
                  const struct repo *repo, struct err *err)
 {
-    const struct git git = {.dir = repo->git, .reaches = true};
     _cleanup_free_ char *address = make_address(carry, "send", work->id);
     _cleanup_free_ char *main = mem_printf("+%s:%s", repo->main, repo->main);
+    char alias[ID_TEXT + 1];
+    const struct git git = {.dir = repo->git, .reaches = address, .alias = alias};
 
-    return talk(&git,
-                GIT_ARGS("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--atomic",
-                         address, main, "+" CODE_REF_BASE ":" CODE_REF_BASE),
-                err) == -1
+    return make_alias(alias, err) == -1 ||
+                   talk(&git,
+                        GIT_ARGS("fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                                 "--atomic", alias, main, "+" CODE_REF_BASE ":" CODE_REF_BASE),
+                        err) == -1
                ? err_wrap(err, "cannot fetch session '%s:%s'", carry->remote->name,
                           work->project.label)
                : 0;

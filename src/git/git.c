@@ -110,15 +110,32 @@ static void add_pair(char ***env, const char *name, const char *value)
 }
 
 /* Adds one setting as the two variables that git reads it from. */
+static void add_key(char ***env, size_t number, const char *key, const char *value)
+{
+    _cleanup_free_ char *first = mem_printf("GIT_CONFIG_KEY_%zu=%s", number, key);
+    _cleanup_free_ char *second = mem_printf("GIT_CONFIG_VALUE_%zu=%s", number, value);
+
+    strv_push(env, first);
+    strv_push(env, second);
+}
+
 static void add_setting(char ***env, size_t number, const char *setting)
 {
     const char *equals = strchr(setting, '=');
-    _cleanup_free_ char *key =
-        mem_printf("GIT_CONFIG_KEY_%zu=%.*s", number, (int)(equals - setting), setting);
-    _cleanup_free_ char *value = mem_printf("GIT_CONFIG_VALUE_%zu=%s", number, equals + 1);
+    _cleanup_free_ char *key = mem_dupn(setting, (size_t)(equals - setting));
 
-    strv_push(env, key);
-    strv_push(env, value);
+    add_key(env, number, key, equals + 1);
+}
+
+/* Of several settings for an address, git takes that of the longest one. */
+static void add_alias(char ***env, size_t *count, const struct git *git)
+{
+    static const char *const names[] = {"insteadOf", "pushInsteadOf"};
+
+    for (size_t i = 0; git->reaches != NULL && i < ARRAY_LEN(names); i++) {
+        _cleanup_free_ char *key = mem_printf("url.%s.%s", git->reaches, names[i]);
+        add_key(env, (*count)++, key, git->alias);
+    }
 }
 
 /* Appends a path to a list that colons separate, in double quotes because it may hold colons. */
@@ -202,12 +219,12 @@ static char **make_env(const struct git *git)
     char **env = NULL;
     size_t count = 0;
 
-    for (size_t i = 0; git->reaches && environ[i] != NULL; i++)
+    for (size_t i = 0; git->reaches != NULL && environ[i] != NULL; i++)
         if (!str_starts(environ[i], "GIT_"))
             strv_push(&env, environ[i]);
-    if (!git->reaches)
+    if (git->reaches == NULL)
         keep_env(&env, kept);
-    strv_push(&env, git->reaches ? "GIT_ALLOW_PROTOCOL=ext" : "GIT_ALLOW_PROTOCOL=none");
+    strv_push(&env, git->reaches != NULL ? "GIT_ALLOW_PROTOCOL=ext" : "GIT_ALLOW_PROTOCOL=none");
     if (git->person) {
         keep_env(&env, who);
     } else {
@@ -232,6 +249,7 @@ static char **make_env(const struct git *git)
     add_lfs(&env, &count, git);
     for (size_t i = 0; git->settings != NULL && git->settings[i] != NULL; i++)
         add_setting(&env, count++, git->settings[i]);
+    add_alias(&env, &count, git);
     _cleanup_free_ char *total = mem_printf("GIT_CONFIG_COUNT=%zu", count);
     strv_push(&env, total);
     return env;
@@ -292,7 +310,7 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
         .input = input != NULL ? input->text : NULL,
         .input_len = input != NULL ? input->len : 0,
         .output_max = GIT_OUTPUT_MAX,
-        .timeout_ms = git->reaches ? INT32_MAX : GIT_TIMEOUT_MS,
+        .timeout_ms = git->reaches != NULL ? INT32_MAX : GIT_TIMEOUT_MS,
         .confine = git->confined ? &confine.rules : NULL,
         .bound = true, /* a git that outlives mas would write into what the next command removes */
     };

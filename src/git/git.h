@@ -50,8 +50,11 @@ struct git {
     bool confined; /* it works on what an agent owns: see git/confine.h */
     bool person; /* it reads what the machine and the person have configured, who commits, too */
     bool magic; /* paths may hold magic: some commands refuse to take them as they are */
-    bool reaches; /* it talks to another repository through a command that the caller names (ext::),
+    const char
+        *reaches; /* the address (ext::) of another repository to which it talks by a command,
                      which has the environment of this process, and takes its time */
+    const char *alias; /* what the caller's words call that address: random, so that what the
+                          repository configures for some addresses (insteadOf) is not for this */
     int cwd; /* open directory; 0 or -1: "/" */
     const char *const *settings; /* more settings "KEY=VALUE", NULL-terminated; NULL: none */
 };

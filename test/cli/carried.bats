@@ -387,7 +387,7 @@ an absolute path is one on host 'n1'; "* ]]
 }
 
 @test "a root and a project with blanks, and settings of git that would do more" {
-    local at=$T/'a %S $(touch x) root'
+    local of at=$T/'a %S $(touch x) = root'
     cp -r "$ROOT" "$at"
     git clone -q "$P" "$T/my 100% \$shop; x"
     cd "$T/my 100% \$shop; x"
@@ -403,6 +403,14 @@ an absolute path is one on host 'n1'; "* ]]
     [ "$(cat c)" = new ]
     [ ! -e "$T/ran" ]
     [ -z "$(git -C "$T"/n1/root/projects/my*.git tag)" ]
+    # what would have git talk to another one, of an address that it knows or of any
+    for of in ext:: ''; do
+        git config "url.ext::touch $T/ran-instead .insteadOf" "$of"
+        git config "url.ext::touch $T/ran-instead .pushInsteadOf" "$of"
+        git commit -q --allow-empty -m "More $of"
+        MAS_ROOT='' ok --root "$at" --host n1 new -q --no-start -t solo --project .
+        [ ! -e "$T/ran-instead" ]
+    done
     there n1 "$MAS" rm -q fix
 }
 
