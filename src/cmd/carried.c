@@ -38,14 +38,21 @@ static int serve(const char *dir, const char *service, struct err *err)
                : err_set(err, MAS_FAILED, "git %s ended with exit code %d", service, status);
 }
 
+/* The last word is the branch that comes, or CARRIED_HEAD alone. */
 static int receive(struct call *call, struct err *err)
 {
-    _cleanup_free_ char *path = carried_path(&call->root, call->operands[1]);
+    const char *name = call->operands[1];
+    const char *branch = call->operands[2];
+    bool is_branch = strcmp(branch, CARRIED_HEAD) != 0;
+    _cleanup_free_ char *path = carried_path(&call->root, name);
 
-    return carried_is_name(call->operands[1])
-               ? serve(path, "receive-pack", err)
-               : err_set(err, MAS_USAGE, "cannot take project '%s': invalid name",
-                         call->operands[1]);
+    if (!carried_is_name(name))
+        return err_set(err, MAS_USAGE, "cannot take project '%s': invalid name", name);
+    if (is_branch && !git_is_branch(branch))
+        return err_set(err, MAS_USAGE, "'%s' is no branch", branch);
+    return is_branch && carried_make_room(path, branch, err) == -1
+               ? -1
+               : serve(path, "receive-pack", err);
 }
 
 static int load(struct call *call, char ret_id[ID_TEXT], struct team *team, struct repo *repo,
@@ -111,7 +118,7 @@ static const struct {
     int words; /* after it */
     int (*run)(struct call *call, struct err *err);
 } steps[] = {
-    {"make", 5, make}, {"receive", 1, receive}, {"show", 1, show},
+    {"make", 5, make}, {"receive", 2, receive}, {"show", 1, show},
     {"send", 1, send}, {"landed", 2, landed},
 };
 

@@ -120,3 +120,24 @@ int carried_make(const struct root *root, const struct carried *carried, char **
         *ret = carried_path(root, carried->name);
     return rc;
 }
+
+static bool is_below(const char *branch, const char *other)
+{
+    return str_starts(branch, other) && branch[strlen(other)] == '/';
+}
+
+int carried_make_room(const char *path, const char *branch, struct err *err)
+{
+    const struct git git = {.dir = path};
+    _cleanup_free_ char *ref = mem_printf("refs/heads/%s", branch);
+    _cleanup_free_ char *list = NULL;
+
+    if (git_text(&git, GIT_ARGS("for-each-ref", "--format=%(refname)", "refs/heads/"), &list,
+                 err) == -1)
+        return -1;
+    for (char *next = list, *other; (other = strsep(&next, "\n")) != NULL;)
+        if ((is_below(ref, other) || is_below(other, ref)) &&
+            git_must(&git, GIT_ARGS("update-ref", "-d", other), NULL, NULL, err) == -1)
+            return -1;
+    return 0;
+}

@@ -34,6 +34,10 @@ bool carried_is_name(const char *name);
 int carried_make(const struct root *root, const struct carried *carried, char **ret,
                  struct err *err);
 
+/* Removes the branches that cannot be beside one that comes ("a" and "a/b/c" beside "a/b"): at home
+ * it is there, so they are gone. */
+int carried_make_room(const char *path, const char *branch, struct err *err);
+
 /* Returns the path of a repository. The caller frees it. */
 char *carried_path(const struct root *root, const char *name);
 /* Returns NAME of the project at a path; NULL: it belongs to this machine. The caller frees it. */

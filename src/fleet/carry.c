@@ -74,8 +74,9 @@ static void add_word(struct str *to, const char *word)
     }
 }
 
-/* Returns the address by which git talks to `mas carried STEP NAME` there. */
-static char *make_address(const struct carry *carry, const char *step, const char *name)
+/* Returns the address by which git talks to `mas carried STEP NAME [MORE]` there. */
+static char *make_address(const struct carry *carry, const char *step, const char *name,
+                          const char *more)
 {
     _cleanup_free_ char *mas = path_exe();
     _cleanup_str_ struct str words = STR_INIT;
@@ -90,6 +91,8 @@ static char *make_address(const struct carry *carry, const char *step, const cha
     add_word(&words, "carried");
     add_word(&words, step);
     add_word(&words, name);
+    if (more != NULL)
+        add_word(&words, more);
     return mem_printf("ext::%s", words.data + 1);
 }
 
@@ -120,12 +123,14 @@ static int talk(const struct git *git, const char *const *args, struct err *err)
                    (int)len, why);
 }
 
-static int push(const struct carry *carry, const char *dir, const char *name, char *const *specs,
-                struct err *err)
+/* `branch`: the one that is among what goes, in full; NULL: none. */
+static int push(const struct carry *carry, const char *dir, const char *name, const char *branch,
+                char *const *specs, struct err *err)
 {
     static const char *const plain[] = {"push.pushOption=", "push.followTags=false",
                                         "push.gpgSign=false", "push.recurseSubmodules=no", NULL};
-    _cleanup_free_ char *address = make_address(carry, "receive", name);
+    _cleanup_free_ char *address = make_address(
+        carry, "receive", name, branch != NULL ? branch + strlen("refs/heads/") : CARRIED_HEAD);
     char alias[ID_TEXT + 1];
     const struct git git = {.dir = dir, .settings = plain, .reaches = address, .alias = alias};
 
@@ -281,7 +286,7 @@ static int send_project(const struct carry *carry, const struct project *project
     const char *branch = project->onto[0] != '\0' ? project->onto : NULL;
     char *specs[] = {mem_printf("+%s:" CARRIED_HEAD, project->base),
                      branch != NULL ? mem_printf("+%s:%s", project->base, branch) : NULL};
-    int rc = push(carry, project->dir, name, specs, err);
+    int rc = push(carry, project->dir, name, branch, specs, err);
     free(specs[0]);
     free(specs[1]);
     if (rc == 0)
@@ -420,7 +425,7 @@ static int make_repo(const struct repo *repo, int dir, const struct project *pro
 static int fetch(const struct carry *carry, const struct carried_work *work,
                  const struct repo *repo, struct err *err)
 {
-    _cleanup_free_ char *address = make_address(carry, "send", work->id);
+    _cleanup_free_ char *address = make_address(carry, "send", work->id, NULL);
     _cleanup_free_ char *main = mem_printf("+%s:%s", repo->main, repo->main);
     char alias[ID_TEXT + 1];
     const struct git git = {.dir = repo->git, .reaches = address, .alias = alias};
@@ -489,7 +494,7 @@ int carry_branch(const struct carry *carry, const struct carried_work *work, con
 
     return open_project(work, &project, err) == -1
                ? -1
-               : push(carry, project.dir, work->name, specs, err);
+               : push(carry, project.dir, work->name, branch, specs, err);
 }
 
 int carry_confirm(const struct carry *carry, const struct carried_work *work,

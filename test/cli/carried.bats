@@ -129,6 +129,28 @@ an absolute path is one on host 'n1'; "* ]]
     there n1 "$MAS" rm -q "$ID"
 }
 
+@test "a branch goes where one was that it cannot be beside" {
+    local bare name
+    for name in one one/two one/three one/two/four one; do
+        git checkout -q --detach main
+        git for-each-ref --format='delete %(refname)' refs/heads/one | git update-ref --stdin
+        git checkout -q -b "$name"
+        ok --host n1 new -q --no-start -t solo --project .
+        ID=$output
+        work "c${name//\//-}" new
+        git checkout -q --detach
+        git branch -q -m "$name" aside
+        git branch -q "$name/below" # that lands instead, and is then beside none
+        ok land "n1:$ID" --onto "$name/below"
+        git branch -q -D "$name/below" aside
+        there n1 "$MAS" rm -q "$ID"
+    done
+    bare=$(echo "$T"/n1/root/projects/project-*.git)
+    [ "$(git -C "$bare" for-each-ref --format='%(refname)' refs/heads/)" = refs/heads/one/below ]
+    fails 2 --host n1 carried receive "${bare##*/}" ../x
+    fails 2 --host n1 carried receive .. main
+}
+
 @test "what stays here is told, and what cannot go is refused" {
     echo changed >a
     echo secret >.worktreeinclude
