@@ -23,6 +23,7 @@
 enum {
     ANSWER_MAX = 64 * 1024,
     ASK_MS = 60 * 1000,
+    LOCK_MS = 10 * 60 * 1000, /* for a push of another process */
     HASH_CHARS = 16,
     STEM_MAX = 64, /* bytes of a project's name */
     PLACE_MAX = PATH_MAX,
@@ -180,6 +181,22 @@ static char *read_place(const struct carry *carry, const char *name)
                : NULL;
 }
 
+/* Records that a project goes there. Until the caller closes *ret_lock nobody else takes anything
+ * of it there: of two pushes git refuses one. */
+static int record(const struct carry *carry, const char *name, const char *path, int *ret_lock,
+                  struct err *err)
+{
+    _cleanup_free_ char *state = state_path(carry);
+    _cleanup_free_ char *lock = mem_printf(".%s.lock", name);
+    _cleanup_close_ int dir = open_private(state, err);
+
+    if (dir == -1)
+        return -1;
+    if (file_lock(dir, lock, LOCK_MS, "new", ret_lock, err) == -1)
+        return err_wrap(err, "cannot lock '%s/%s'", state, lock);
+    return file_replace(dir, name, path, strlen(path), 0600, err);
+}
+
 /* ---- there */
 
 /* Returns NAME of a project. */
@@ -272,18 +289,17 @@ static int send_project(const struct carry *carry, const struct project *project
 {
     const char *path = project->top != NULL ? project->top : project->path;
     _cleanup_free_ char *machine = NULL;
-    _cleanup_free_ char *state = state_path(carry);
+    const char *branch = project->onto[0] != '\0' ? project->onto : NULL;
     _cleanup_free_ char *there = NULL;
+    _cleanup_close_ int lock = -1;
 
     if (machine_identity(&machine, err) == -1)
         return -1;
     _cleanup_free_ char *name = make_name(path, machine);
     _cleanup_free_ char *place = mem_printf("%s:%s", machine_host(machine), path);
-    _cleanup_close_ int dir = open_private(state, err);
-    if (dir == -1 || file_replace(dir, name, path, strlen(path), 0600, err) == -1 ||
+    if (record(carry, name, path, &lock, err) == -1 ||
         make_there(carry, project, name, place, &there, err) == -1)
         return -1;
-    const char *branch = project->onto[0] != '\0' ? project->onto : NULL;
     char *specs[] = {mem_printf("+%s:" CARRIED_HEAD, project->base),
                      branch != NULL ? mem_printf("+%s:%s", project->base, branch) : NULL};
     int rc = push(carry, project->dir, name, branch, specs, err);
@@ -491,8 +507,10 @@ int carry_branch(const struct carry *carry, const struct carried_work *work, con
     _cleanup_project_ struct project project = PROJECT_INIT;
     _cleanup_free_ char *spec = mem_printf("+%s:%s", branch, branch);
     char *specs[] = {spec, NULL};
+    _cleanup_close_ int lock = -1;
 
-    return open_project(work, &project, err) == -1
+    return record(carry, work->name, work->path, &lock, err) == -1 ||
+                   open_project(work, &project, err) == -1
                ? -1
                : push(carry, project.dir, work->name, branch, specs, err);
 }

@@ -23,6 +23,7 @@
  * anything of it. A machine can only name projects that were carried there:
  *
  *     NAME            the path here of a project, NAME being as in code/carried.h; it stays
+ *     .NAME.lock      has who takes something of it there
  *     ID/seen         the commit of the integration branch that a person saw last
  *     ID/code.git     what was fetched; it borrows the project's objects
  *     ID/code.locks   the lock of that

@@ -90,6 +90,23 @@ new_there() {
     [ "$(find "$bare" -path '*objects/??/*' | wc -l)" -eq "$(($(wc -l <<<"$before") + 3))" ]
 }
 
+@test "sessions that take the same project along at the same time" {
+    local n pids=()
+    # each takes long enough that the others would come meanwhile
+    n1_does 'case $* in *"carried receive"*)
+        mkdir "'"$T/inside"'" || : >"'"$T/meet"'"
+        read -rt 0.5 <> <(:)
+        "'"$MAS"'" "$@" && rmdir "'"$T/inside"'"; exit ;; esac'
+    for n in 0 1 2; do
+        "$MAS" --host n1 new -q --no-start -t solo --project . >"$T/out.$n" 2>&1 3>&- &
+        pids+=($!)
+    done
+    for n in 0 1 2; do wait "${pids[n]}" || { cat "$T"/out.*; false; }; done
+    [ ! -e "$T/meet" ]
+    [ "$(there n1 "$MAS" list -q | wc -l)" -eq 3 ]
+    [ "$(cat "$(STATE)"/project-*)" = "$P" ]
+}
+
 @test "which paths are here, and which are there" {
     git init -q "$T/n1/home/far"
     git -C "$T/n1/home/far" config user.name Ann
