@@ -255,6 +255,21 @@ static void tell_there(const struct carry *carry, const struct carried_work *wor
     }
 }
 
+static int check_branch(const struct carry *carry, const struct carried_work *work,
+                        const struct land_options *options, struct err *err)
+{
+    const char *onto = work->project.onto;
+
+    if (options->onto != NULL || onto[0] == '\0' || carry_took(carry, work))
+        return 0;
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot land session '%s:%s': host '%s' says that it began at branch '%s', which "
+                  "never went there",
+                  carry->remote->name, work->project.label, carry->remote->name,
+                  onto + strlen("refs/heads/"));
+    return err_hint(err, "name the branch with --onto BRANCH");
+}
+
 /* Lands here what a session on another machine made of a project that is here. */
 static int bring_home(struct call *call, const struct carry *carry, const char *session,
                       bool *ret_done, struct err *err)
@@ -276,6 +291,7 @@ static int bring_home(struct call *call, const struct carry *carry, const char *
                        "cannot use --check: the check of session '%s:%s' is on its machine",
                        carry->remote->name, session);
     if (read_options(call, &options, err) == -1 ||
+        check_branch(carry, &work, &options, err) == -1 ||
         carry_fetch(carry, &work, &repo, &lock, err) == -1)
         return -1;
     if (call_opt(call, "pr") != NULL)

@@ -181,10 +181,20 @@ static char *read_place(const struct carry *carry, const char *name)
                : NULL;
 }
 
-/* Records that a project goes there. Until the caller closes *ret_lock nobody else takes anything
- * of it there: of two pushes git refuses one. */
-static int record(const struct carry *carry, const char *name, const char *path, int *ret_lock,
-                  struct err *err)
+/* Returns the path of what says that a branch of a project went to that machine. */
+static char *branch_path(const struct carry *carry, const char *name, const char *branch)
+{
+    _cleanup_free_ char *state = state_path(carry);
+    char hash[SHA256_TEXT];
+
+    sha256_of(branch, strlen(branch), hash);
+    return mem_printf("%s/.%s-%.*s", state != NULL ? state : "", name, HASH_CHARS, hash);
+}
+
+/* Records that a branch of a project goes there; NULL: only a commit does. Until the caller closes
+ * *ret_lock nobody else takes anything of this project there: of two pushes git refuses one. */
+static int record(const struct carry *carry, const char *name, const char *path, const char *branch,
+                  int *ret_lock, struct err *err)
 {
     _cleanup_free_ char *state = state_path(carry);
     _cleanup_free_ char *lock = mem_printf(".%s.lock", name);
@@ -194,7 +204,19 @@ static int record(const struct carry *carry, const char *name, const char *path,
         return -1;
     if (file_lock(dir, lock, LOCK_MS, "new", ret_lock, err) == -1)
         return err_wrap(err, "cannot lock '%s/%s'", state, lock);
-    return file_replace(dir, name, path, strlen(path), 0600, err);
+    if (file_replace(dir, name, path, strlen(path), 0600, err) == -1)
+        return -1;
+    if (branch == NULL)
+        return 0;
+    _cleanup_free_ char *of_branch = branch_path(carry, name, branch);
+    return file_replace(dir, strrchr(of_branch, '/') + 1, branch, strlen(branch), 0600, err);
+}
+
+bool carry_took(const struct carry *carry, const struct carried_work *work)
+{
+    _cleanup_free_ char *path = branch_path(carry, work->name, work->project.onto);
+
+    return access(path, F_OK) == 0;
 }
 
 /* ---- there */
@@ -297,7 +319,7 @@ static int send_project(const struct carry *carry, const struct project *project
         return -1;
     _cleanup_free_ char *name = make_name(path, machine);
     _cleanup_free_ char *place = mem_printf("%s:%s", machine_host(machine), path);
-    if (record(carry, name, path, &lock, err) == -1 ||
+    if (record(carry, name, path, branch, &lock, err) == -1 ||
         make_there(carry, project, name, place, &there, err) == -1)
         return -1;
     char *specs[] = {mem_printf("+%s:" CARRIED_HEAD, project->base),
@@ -509,7 +531,7 @@ int carry_branch(const struct carry *carry, const struct carried_work *work, con
     char *specs[] = {spec, NULL};
     _cleanup_close_ int lock = -1;
 
-    return record(carry, work->name, work->path, &lock, err) == -1 ||
+    return record(carry, work->name, work->path, branch, &lock, err) == -1 ||
                    open_project(work, &project, err) == -1
                ? -1
                : push(carry, project.dir, work->name, branch, specs, err);

@@ -23,6 +23,7 @@
  * anything of it. A machine can only name projects that were carried there:
  *
  *     NAME            the path here of a project, NAME being as in code/carried.h; it stays
+ *     .NAME-HASH      a branch of it that went there, HASH being that of the branch
  *     .NAME.lock      has who takes something of it there
  *     ID/seen         the commit of the integration branch that a person saw last
  *     ID/code.git     what was fetched; it borrows the project's objects
@@ -72,6 +73,9 @@ void carried_work_free(struct carried_work *work);
  * this machine: the command that asks fails there, and says why. */
 int carry_look(const struct carry *carry, const char *session, struct carried_work *ret,
                struct err *err);
+/* Returns true if the branch at which the session began, as the other machine says, went there. It
+ * could name any other one here. */
+bool carry_took(const struct carry *carry, const struct carried_work *work);
 /* Remembers that a person sees the integration branch as it is. */
 int carry_note_seen(const struct carried_work *work, struct err *err);
 

@@ -413,6 +413,20 @@ an absolute path is one on host 'n1'; "* ]]
     ok land n1:fix
 }
 
+@test "a machine names only branches that went there" {
+    git branch release
+    new_there
+    work c new
+    n1_does 'case $* in *"carried -- show"*) "'"$MAS"'" "$@" | sed s,refs/heads/main,refs/heads/release,; exit ;; esac'
+    fails 4 land n1:fix
+    [[ $stderr == *"host 'n1' says that it began at branch 'release', which never went there"*'--onto BRANCH' ]]
+    [ "$(git rev-parse release)" = "$(git rev-parse main)" ]
+    ok land n1:fix --onto release --dry-run
+    n1_is_well
+    ok land n1:fix
+    is_whole
+}
+
 @test "a session of a project from elsewhere does not land there" {
     new_there
     work c new
