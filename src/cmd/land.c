@@ -247,7 +247,9 @@ static void tell_there(const struct carry *carry, const struct carried_work *wor
     struct err why = ERR_INIT;
 
     if (result->files != NULL) {
-        (void)carry_branch(carry, work, result->onto, &why);
+        if (carry_branch(carry, work, result->onto, &why) == -1)
+            err_warn("host '%s' does not have that branch as it is here: %s", carry->remote->name,
+                     why.text);
     } else if (carry_confirm(carry, work, repo, result->onto, &why) == -1) {
         err_warn("it has landed, but host '%s' does not know: %s", carry->remote->name, why.text);
         err_warn("until then 'mas rm' refuses there; tell it with: mas land %s:%s",

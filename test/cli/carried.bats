@@ -319,6 +319,10 @@ an absolute path is one on host 'n1'; "* ]]
     is_whole
     [ "$(git -C "$T"/n1/root/projects/project-*.git show main:a)" = mine ]
     run ! there n1 "$MAS" rm -q fix
+    n1_does 'case $* in *"carried receive"*) exit 1 ;; esac'
+    fails 4 land n1:fix
+    [[ $stderr == *"host 'n1' does not have that branch as it is here: "*'it conflicts in a'* ]]
+    n1_is_well
     # what is told to do there brings the other side
     fails 4 sync --project n1:fix
     [[ $stderr =~ 'merge it: '(git fetch .*)' && '(git merge .*)$ ]]
