@@ -499,28 +499,42 @@ static int check_seen(const struct carry *carry, const struct carried_work *work
                     work->project.label);
 }
 
-int carry_fetch(const struct carry *carry, const struct carried_work *work, struct repo *ret,
-                int *ret_lock, struct err *err)
+static int fetch_into(const struct carry *carry, const struct carried_work *work, int dir,
+                      struct repo *ret, int *ret_lock, struct err *err)
 {
     _cleanup_project_ struct project project = PROJECT_INIT;
     _cleanup_repo_ struct repo repo = REPO_INIT;
     _cleanup_close_ int lock = -1;
-    _cleanup_close_ int dir = open_private(work->workspace, err);
 
-    if (dir == -1 || open_project(work, &project, err) == -1 ||
-        project_find_person(&project, err) == -1)
+    if (open_project(work, &project, err) == -1 || project_find_person(&project, err) == -1)
         return -1;
     repo_open(work->workspace, work->project.label, &repo);
     if (mkdirat(dir, CODE_GIT, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '%s'", repo.git);
-    if (merge_lock(&repo, "land", &lock, err) == -1 ||
-        (!land_was_killed(&repo) && make_repo(&repo, dir, &project, err) == -1) ||
+    if (merge_lock(&repo, "land", &lock, err) == -1)
+        return -1;
+    if (!file_is_named(AT_FDCWD, work->workspace, dir, NULL))
+        return err_set(err, MAS_CONFLICT, "'%s' was removed", work->workspace);
+    if ((!land_was_killed(&repo) && make_repo(&repo, dir, &project, err) == -1) ||
         fetch(carry, work, &repo, err) == -1 || check_seen(carry, work, dir, &repo, err) == -1)
         return -1;
     *ret = repo;
     repo = (struct repo)REPO_INIT;
     *ret_lock = TAKE_FD(lock);
     return 0;
+}
+
+int carry_fetch(const struct carry *carry, const struct carried_work *work, struct repo *ret,
+                int *ret_lock, struct err *err)
+{
+    for (;;) {
+        _cleanup_close_ int dir = open_private(work->workspace, err);
+        if (dir == -1 || fetch_into(carry, work, dir, ret, ret_lock, err) == 0)
+            return dir == -1 ? -1 : 0;
+        if (file_is_named(AT_FDCWD, work->workspace, dir, NULL))
+            return -1;
+        *err = (struct err)ERR_INIT; /* another landing has ended, which removed it */
+    }
 }
 
 int carry_branch(const struct carry *carry, const struct carried_work *work, const char *branch,

@@ -271,6 +271,21 @@ an absolute path is one on host 'n1'; "* ]]
     there n1 "$MAS" rm -q fix
 }
 
+@test "landings of one session at the same time" {
+    local n pids=()
+    new_there
+    work c new
+    n1_does 'case $* in *"carried send"*) read -rt 0.3 <> <(:) ;; esac' # so that the other one comes
+    for n in 0 1 2; do
+        "$MAS" land n1:fix >"$T/out.$n" 2>&1 3>&- &
+        pids+=($!)
+    done
+    for n in 0 1 2; do wait "${pids[n]}" || { cat "$T"/out.*; false; }; done
+    [ "$(cat "$T"/out.* | sed 's/ of .*//' | sort | uniq -c | xargs)" = '1 1 commit landed on main 2 nothing to land' ]
+    [ "$(git rev-list --count HEAD)" -eq 2 ]
+    is_whole
+}
+
 @test "what has moved on since it was shown does not land" {
     new_there
     work c one
