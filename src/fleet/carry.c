@@ -53,7 +53,9 @@ static int ask(const struct carry *carry, char *const *words, struct json **ret,
     if (one.err.code != MAS_OK)
         *err = one.err;
     else if (one.code != MAS_OK)
-        (void)err_set(err, one.code, "%s", str_text(&one.why));
+        (void)err_set(err,
+                      one.code < MAS_FAILED || one.code > MAS_UNREACHED ? MAS_FAILED : one.code,
+                      "%s", str_text(&one.why));
     else if (json_parse(str_text(&one.out), one.out.len, ANSWER_MAX, ret, &bad) == -1)
         (void)fail_version(carry, err);
     else

@@ -391,6 +391,11 @@ an absolute path is one on host 'n1'; "* ]]
     there n1 "$MAS" rm -q fix
 }
 
+@test "an exit code that is none of mas does not become that of mas here" {
+    n1_does 'case $* in *"carried -- make"*) "'"$MAS"'" --no-such-option "$@"; exit 200 ;; esac'
+    fails 1 --host n1 new -q --no-start -t solo --project .
+}
+
 @test "objects that git would not take from a stranger do not come" {
     local tree main
     new_there
