@@ -182,7 +182,6 @@ static int fail_key(const struct remote *remote, const char *said, struct err *e
     if (strstr(said, "IDENTIFICATION HAS CHANGED") == NULL) {
         (void)reach_fail(remote, KEY_FAILED ": it is not known here", err);
         err->number = KEY_UNKNOWN;
-        err->number = KEY_UNKNOWN;
         return err_hint(err, "compare it with that of the machine, and accept it once: ssh %s true",
                         place);
     }
