@@ -281,7 +281,7 @@ an absolute path is one on host 'n1'; "* ]]
         pids+=($!)
     done
     for n in 0 1 2; do wait "${pids[n]}" || { cat "$T"/out.*; false; }; done
-    [ "$(cat "$T"/out.* | sed 's/ of .*//' | sort | uniq -c | xargs)" = '1 1 commit landed on main 2 nothing to land' ]
+    [ "$(cat "$T"/out.* | sed 's/ of .*//' | sort | uniq -c | xargs)" = '1 1 commit landed on main 2 nothing to land: main has all' ]
     [ "$(git rev-list --count HEAD)" -eq 2 ]
     is_whole
 }
