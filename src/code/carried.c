@@ -51,19 +51,9 @@ char *carried_place(const char *path)
 /* Whatever the person has configured, nothing of it runs when something is pushed. */
 static void make_config(const struct carried *carried, struct str *to)
 {
-    bool sha256 = strcmp(carried->format, "sha256") == 0;
-
-    layout_set(to, "core", NULL);
-    layout_set(to, "repositoryformatversion", sha256 ? "1" : "0");
-    layout_set(to, "bare", "true");
+    layout_begin(to, carried->format, true);
     layout_set(to, "hooksPath", "/dev/null");
-    if (sha256) {
-        layout_set(to, "extensions", NULL);
-        layout_set(to, "objectformat", "sha256");
-    }
-    layout_set(to, "user", NULL);
-    layout_set(to, "name", carried->user_name);
-    layout_set(to, "email", carried->user_email);
+    layout_set_user(to, carried->user_name, carried->user_email);
     layout_set(to, "gc", NULL);
     layout_set(to, "auto", "0");
     layout_set(to, "transfer", NULL);

@@ -156,24 +156,13 @@ static int copy_shallow(int to, const struct project *project, struct err *err)
  * run git in the view, which collects garbage there. */
 static void begin_config(const struct project *project, bool bare, struct str *to)
 {
-    bool sha256 = strcmp(project->format, "sha256") == 0;
-
-    layout_set(to, "core", NULL);
-    layout_set(to, "repositoryformatversion", sha256 ? "1" : "0");
-    layout_set(to, "filemode", "true");
-    layout_set(to, "bare", bare ? "true" : "false");
+    layout_begin(to, project->format, bare);
     if (!bare) {
         layout_set(to, "logallrefupdates", "true");
         layout_set(to, "autocrlf", "false"); /* files are as in the commits, whatever the person */
         layout_set(to, "eol", "lf"); /* has set: mas compares them without these settings */
     }
-    if (sha256) {
-        layout_set(to, "extensions", NULL);
-        layout_set(to, "objectformat", "sha256");
-    }
-    layout_set(to, "user", NULL);
-    layout_set(to, "name", project->user_name);
-    layout_set(to, "email", project->user_email);
+    layout_set_user(to, project->user_name, project->user_email);
     layout_set(to, "gc", NULL);
     layout_set(to, "auto", "0");
     if (bare)

@@ -39,21 +39,12 @@ static int make_config(const struct submodule_place *place, const struct submodu
     add_ups(&tree, ".git");
     add_ups(&tree, item->module);
     str_add(&tree, item->path);
-    layout_set(to, "core", NULL);
-    layout_set(to, "repositoryformatversion", sha256 ? "1" : "0");
-    layout_set(to, "filemode", "true");
-    layout_set(to, "bare", "false");
+    layout_begin(to, sha256 ? "sha256" : "sha1", false);
     layout_set(to, "logallrefupdates", "true");
     layout_set(to, "autocrlf", "false");
     layout_set(to, "eol", "lf");
     layout_set(to, "worktree", tree.data);
-    if (sha256) {
-        layout_set(to, "extensions", NULL);
-        layout_set(to, "objectformat", "sha256");
-    }
-    layout_set(to, "user", NULL);
-    layout_set(to, "name", user);
-    layout_set(to, "email", email);
+    layout_set_user(to, user, email);
     layout_set(to, "gc", NULL);
     layout_set(to, "auto", "0");
     layout_set(to, "maintenance", NULL);

@@ -24,6 +24,27 @@ void layout_set(struct str *config, const char *name, const char *value)
     str_add(config, "\"\n");
 }
 
+void layout_begin(struct str *config, const char *format, bool bare)
+{
+    bool sha256 = strcmp(format, "sha256") == 0;
+
+    if (sha256) {
+        layout_set(config, "extensions", NULL);
+        layout_set(config, "objectformat", format);
+    }
+    layout_set(config, "core", NULL);
+    layout_set(config, "repositoryformatversion", sha256 ? "1" : "0");
+    layout_set(config, "filemode", "true");
+    layout_set(config, "bare", bare ? "true" : "false");
+}
+
+void layout_set_user(struct str *config, const char *name, const char *email)
+{
+    layout_set(config, "user", NULL);
+    layout_set(config, "name", name);
+    layout_set(config, "email", email);
+}
+
 int layout_make(int dir, const char *head, const struct str *config, struct err *err)
 {
     static const char *const dirs[] = {"objects", "objects/info", "objects/pack",
