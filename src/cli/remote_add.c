@@ -27,10 +27,7 @@ static bool is_line(const char *text)
 {
     size_t len = strlen(text);
 
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == '\x7f')
-            return false;
-    return len > 0 && text[0] != ' ' && text[len - 1] != ' ';
+    return len > 0 && !str_has_control(text) && text[0] != ' ' && text[len - 1] != ' ';
 }
 
 /* Sets a key of the host as mas.ini would. */

@@ -54,23 +54,17 @@ static int ask(struct forwarding *forwarding, const char *session, struct err *e
 {
     char *words[] = {(char[]){"show"}, (char[]){"--json"}, (char[]){"--"},
                      (char *)(uintptr_t)session, NULL};
-    struct reach_ask ask = {.command = {.remote = forwarding->remote, .words = words},
-                            .output_max = SHOWN_MAX,
-                            .timeout_ms = REACH_LOGIN_MS + REACH_BEGIN_MS};
-    int rc = -1;
+    const struct reach_ask ask = {.command = {.remote = forwarding->remote, .words = words},
+                                  .output_max = SHOWN_MAX,
+                                  .timeout_ms = REACH_LOGIN_MS + REACH_BEGIN_MS};
+    const char *name = forwarding->remote->name;
+    int rc = reach_ask_json(&ask, &forwarding->shown, err);
 
-    reach_ask_all(&ask, 1);
-    if (ask.err.code != MAS_OK)
-        *err = ask.err;
-    else if (ask.code != 0)
-        (void)err_set(err, ask.code < MAS_FAILED || ask.code > MAS_TIMEOUT ? MAS_FAILED : ask.code,
-                      "host '%s': %s", forwarding->remote->name, str_text(&ask.why));
-    else if (json_parse(str_text(&ask.out), ask.out.len, SHOWN_MAX, &forwarding->shown, err) == -1)
-        (void)err_wrap(err, "cannot read what host '%s' answers", forwarding->remote->name);
-    else
-        rc = 0;
-    reach_ask_free(&ask);
-    return rc;
+    if (rc == REACH_REFUSED)
+        return err_wrap(err, "host '%s'", name);
+    return rc == REACH_STRANGE
+               ? err_set(err, MAS_DAMAGED, "cannot read what host '%s' answers", name)
+               : rc;
 }
 
 static bool is_used(const struct forwarding *forwarding, int port)

@@ -39,31 +39,16 @@ static int fail_version(const struct carry *carry, struct err *err)
                    carry->remote->name);
 }
 
-/* Runs `mas carried ...` there; *ret is the JSON object that it prints. Returns 1, with *err set,
- * if it has failed there. */
+/* Runs `mas carried ...` there; *ret is the JSON object that it prints. Returns REACH_REFUSED, with
+ * *err set, if it has failed there. */
 static int ask(const struct carry *carry, char *const *words, struct json **ret, struct err *err)
 {
-    struct reach_ask one = {.command = {.remote = carry->remote, .words = words},
-                            .output_max = ANSWER_MAX,
-                            .timeout_ms = ASK_MS};
-    struct err bad = ERR_INIT;
-    int rc = -1;
+    const struct reach_ask one = {.command = {.remote = carry->remote, .words = words},
+                                  .output_max = ANSWER_MAX,
+                                  .timeout_ms = ASK_MS};
+    int rc = reach_ask_json(&one, ret, err);
 
-    reach_ask_all(&one, 1);
-    if (one.err.code != MAS_OK)
-        *err = one.err;
-    else if (one.code != MAS_OK)
-        (void)err_set(err,
-                      one.code < MAS_FAILED || one.code > MAS_UNREACHED ? MAS_FAILED : one.code,
-                      "%s", str_text(&one.why));
-    else if (json_parse(str_text(&one.out), one.out.len, ANSWER_MAX, ret, &bad) == -1)
-        (void)fail_version(carry, err);
-    else
-        rc = 0;
-    if (one.err.code == MAS_OK && one.code != MAS_OK)
-        rc = 1;
-    reach_ask_free(&one);
-    return rc;
+    return rc == REACH_STRANGE ? fail_version(carry, err) : rc;
 }
 
 /* Appends a word of the command that git is to run. */
@@ -396,10 +381,12 @@ int carry_look(const struct carry *carry, const char *session, struct carried_wo
     if (state == NULL || access(state, F_OK) == -1)
         return 0; /* nothing was carried there */
     int rc = ask(carry, words, &json, err);
-    if (rc == 1)
+    if (rc == REACH_REFUSED) {
         *err = (struct err)ERR_INIT;
-    if (rc != 0)
-        return rc == 1 ? 0 : -1;
+        return 0;
+    }
+    if (rc == -1)
+        return -1;
     const char *name = json_get_text(json, "project");
     if (name == NULL || !carried_is_name(name) || (work.path = read_place(carry, name)) == NULL)
         return 0;
@@ -435,7 +422,6 @@ static int make_repo(const struct repo *repo, int dir, const struct project *pro
     _cleanup_free_ char *head = mem_printf("ref: %s\n", repo->main);
     _cleanup_free_ char *lender = mem_printf("%s/objects\n", project->dir);
     _cleanup_str_ struct str config = STR_INIT;
-    bool sha256 = strcmp(project->format, "sha256") == 0;
 
     if (strchr(project->dir, '\n') != NULL)
         return err_set(err, MAS_USAGE, "cannot use project '%s': its path has a newline",
@@ -445,16 +431,8 @@ static int make_repo(const struct repo *repo, int dir, const struct project *pro
     _cleanup_close_ int to = path_make_dir(dir, CODE_GIT, 0700);
     if (to == -1)
         return err_errno(err, "cannot make '%s'", repo->git);
-    layout_set(&config, "core", NULL);
-    layout_set(&config, "repositoryformatversion", sha256 ? "1" : "0");
-    layout_set(&config, "bare", "true");
-    if (sha256) {
-        layout_set(&config, "extensions", NULL);
-        layout_set(&config, "objectformat", "sha256");
-    }
-    layout_set(&config, "user", NULL); /* who commits what lands */
-    layout_set(&config, "name", project->user_name);
-    layout_set(&config, "email", project->user_email);
+    layout_begin(&config, project->format, true);
+    layout_set_user(&config, project->user_name, project->user_email); /* who commits what lands */
     if (layout_make(to, head, &config, err) == -1)
         return -1;
     _cleanup_close_ int info = path_open_beneath(to, "objects/info", O_RDONLY | O_DIRECTORY);

@@ -46,25 +46,23 @@ static int move_fail(const struct move *move, int code, const char *why, struct 
 static int ask(const struct move *move, char *const *words, int timeout_ms, struct json **ret,
                struct err *err)
 {
-    struct reach_ask one = {.command = {.remote = move->remote, .words = words},
-                            .root = move->life->root->path,
-                            .output_max = ANSWER_MAX,
-                            .timeout_ms = timeout_ms};
-    struct err bad = ERR_INIT;
-    int rc = -1;
+    const struct reach_ask one = {.command = {.remote = move->remote, .words = words},
+                                  .root = move->life->root->path,
+                                  .output_max = ANSWER_MAX,
+                                  .timeout_ms = timeout_ms};
+    struct err why = ERR_INIT;
 
-    reach_ask_all(&one, 1);
-    if (one.err.code != MAS_OK)
-        *err = one.err;
-    else if (one.code != MAS_OK)
-        (void)move_fail(move, one.code, str_text(&one.why), err);
-    else if (ret != NULL &&
-             json_parse(str_text(&one.out), one.out.len, ANSWER_MAX, ret, &bad) == -1)
-        (void)move_fail(move, MAS_FAILED, "mas there is of another version", err);
-    else
-        rc = 0;
-    reach_ask_free(&one);
-    return rc;
+    switch (reach_ask_json(&one, ret, &why)) {
+    case 0:
+        return 0;
+    case REACH_REFUSED:
+        return move_fail(move, why.code, why.text, err);
+    case REACH_STRANGE:
+        return move_fail(move, MAS_FAILED, "mas there is of another version", err);
+    default:
+        *err = why;
+        return -1;
+    }
 }
 
 /* Asks what is there. The caller releases *ret with arrival_free(). */

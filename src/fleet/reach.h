@@ -23,6 +23,7 @@
  */
 #pragma once
 
+#include "base/json.h"
 #include "fleet/seal.h"
 #include "model/remote.h"
 
@@ -121,6 +122,11 @@ const char *reach_find_error(const char *said, size_t *ret_len);
  * reach_ask_free(). */
 void reach_ask_all(struct reach_ask *asks, size_t count);
 void reach_ask_free(struct reach_ask *ask);
+/* Runs one, whose output is JSON: *ret, which the caller releases; NULL: it is not wanted. Returns
+ * -1 if it was not run, REACH_REFUSED if it has failed there, with its error, and REACH_STRANGE if
+ * it prints something else; that sets no error. */
+enum { REACH_REFUSED = 1, REACH_STRANGE = 2 };
+int reach_ask_json(const struct reach_ask *ask, struct json **ret, struct err *err);
 
 /* Appends a word, without line breaks, so that the login shells named above read it back unchanged.
  */

@@ -358,3 +358,25 @@ void reach_ask_free(struct reach_ask *ask)
     str_free(&ask->out);
     str_free(&ask->why);
 }
+
+int reach_ask_json(const struct reach_ask *ask, struct json **ret, struct err *err)
+{
+    struct reach_ask one = *ask;
+    struct err ignored = ERR_INIT;
+    int rc = 0;
+
+    reach_ask_all(&one, 1);
+    if (one.err.code != MAS_OK) {
+        *err = one.err;
+        rc = -1;
+    } else if (one.code != MAS_OK) {
+        bool known = one.code >= MAS_FAILED && one.code <= MAS_UNREACHED;
+        (void)err_set(err, known ? one.code : MAS_FAILED, "%s", str_text(&one.why));
+        rc = REACH_REFUSED;
+    } else if (ret != NULL &&
+               json_parse(str_text(&one.out), one.out.len, one.output_max, ret, &ignored) == -1) {
+        rc = REACH_STRANGE;
+    }
+    reach_ask_free(&one);
+    return rc;
+}
