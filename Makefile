@@ -47,6 +47,8 @@ CHAT_OBJ := $(CHAT_SRC:%.c=$(BUILD)/%.o)
 TOP_SRC := $(sort $(wildcard src/top/*.c))
 TOP_OBJ := $(TOP_SRC:%.c=$(BUILD)/%.o)
 TOP_LIB := $(filter-out $(BUILD)/src/top/main.o,$(TOP_OBJ))
+MARKDOWN_SRC := $(sort $(wildcard src/markdown/*.c))
+MARKDOWN_OBJ := $(MARKDOWN_SRC:%.c=$(BUILD)/%.o)
 FILTER_SRC := $(sort $(wildcard src/filter/*.c))
 FILTER_OBJ := $(FILTER_SRC:%.c=$(BUILD)/%.o)
 ENTER_SRC := $(sort $(wildcard src/enter/*.c))
@@ -139,6 +141,7 @@ COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 
 ifeq ($(filter clean distclean format uninstall,$(MAKECMDGOALS)),)
 ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(FILTER_PACKAGES) \
+    $(MARKDOWN_PACKAGES) \
     $(if $(filter-out 0,$(WITH_SERVE)),$(SERVE_PACKAGES)) $(if $(filter-out 0,$(WITH_TOP)),$(TOP_PACKAGES))
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
@@ -153,6 +156,7 @@ ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
 CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
 SERVE_LIBS = $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
 TOP_LIBS = $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES))
+MARKDOWN_LIBS := $(shell $(PKG_CONFIG) --libs $(MARKDOWN_PACKAGES))
 FILTER_LIBS := $(shell $(PKG_CONFIG) --libs $(FILTER_PACKAGES))
 endif
 
@@ -198,7 +202,8 @@ TOP := $(if $(filter-out 0,$(WITH_TOP)),$(BUILD)/mas-top)
 WALL := $(if $(filter-out 0,$(WITH_WALL)),$(BUILD)/mas-network $(BUILD)/mas-wall)
 HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-told $(SERVE) $(TOP) $(WALL)
 
-OBJECTS := $(OBJ) $(ARCHIVE_OBJ) $(CHAT_OBJ) $(ENTER_OBJ) $(FILTER_OBJ) $(NETWORK_OBJ) $(SERVE_OBJ) $(TOLD_OBJ) $(TOP_OBJ)
+OBJECTS := $(OBJ) $(ARCHIVE_OBJ) $(CHAT_OBJ) $(ENTER_OBJ) $(FILTER_OBJ) $(MARKDOWN_OBJ) $(NETWORK_OBJ) \
+    $(SERVE_OBJ) $(TOLD_OBJ) $(TOP_OBJ)
 
 all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
 
@@ -239,15 +244,15 @@ $(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS) $(FILTER_LIBS)
 
-$(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
+$(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmarkdown.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS) $(FILTER_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS) $(MARKDOWN_LIBS) $(FILTER_LIBS)
 $(BUILD)/src/serve/openapi.o: src/serve/components.json
 $(BUILD)/src/serve/page.o: $(wildcard src/serve/page/*)
 
-$(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
+$(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmarkdown.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS) $(FILTER_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS) $(MARKDOWN_LIBS) $(FILTER_LIBS)
 
 $(BUILD)/mas-network: $(NETWORK_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
@@ -267,8 +272,10 @@ $(BUILD)/mas-wall: $(ENTER_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(FILTER_LIBS)
 
-# Filters of system calls, for helper programs.
+# Filters of system calls, and Markdown, for helper programs.
 $(BUILD)/libfilter.a: $(FILTER_OBJ)
+$(BUILD)/libmarkdown.a: $(MARKDOWN_OBJ)
+$(BUILD)/libfilter.a $(BUILD)/libmarkdown.a:
 	$(call say,AR,$@)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -289,7 +296,7 @@ else
 MAS_HERE := $(BUILD)/here/mas
 $(MAS_HERE): FORCE
 	$(Q)$(MAKE) BUILD=$(BUILD)/here CC='$(HOST_CC)' AR=ar PKG_CONFIG='$(HOST_PKG_CONFIG)' CFLAGS=-O1 CPPFLAGS= LDFLAGS= \
-	    WITH_SERVE=0 WITH_TOP=0 ARCHIVE_PACKAGES= CHAT_PACKAGES= FILTER_PACKAGES= $@
+	    WITH_SERVE=0 WITH_TOP=0 ARCHIVE_PACKAGES= CHAT_PACKAGES= MARKDOWN_PACKAGES= FILTER_PACKAGES= $@
 endif
 $(BUILD)/completion/mas.bash: SHELL_NAME := bash
 $(BUILD)/completion/_mas: SHELL_NAME := zsh
@@ -387,6 +394,8 @@ $(BUILD)/test/unit/test_libarchive: PKG_LIBS += $(ARCHIVE_LIBS)
 $(BUILD)/test/unit/test_palette: PKG_LIBS += -lm
 $(BUILD)/test/unit/test_filter: $(FILTER_OBJ)
 $(BUILD)/test/unit/test_filter: PKG_LIBS += $(FILTER_LIBS)
+$(BUILD)/test/unit/test_markdown: $(MARKDOWN_OBJ)
+$(BUILD)/test/unit/test_markdown: PKG_LIBS += $(MARKDOWN_LIBS)
 $(BUILD)/test/unit/test_options: $(BUILD)/src/enter/options.o
 $(BUILD)/test/unit/test_gate: $(addprefix $(BUILD)/src/network/,gate.o socks.o)
 $(BUILD)/test/unit/test_socks: $(BUILD)/src/network/socks.o
@@ -394,10 +403,12 @@ $(BUILD)/test/unit/test_later: $(addprefix $(BUILD)/src/serve/,later.o log_strea
 $(BUILD)/test/unit/test_starter: $(BUILD)/src/serve/starter.o
 $(BUILD)/test/unit/test_work: $(BUILD)/src/serve/work.o
 $(BUILD)/test/unit/test_chat: $(filter-out $(BUILD)/src/chat/main.o,$(CHAT_OBJ))
-$(BUILD)/test/unit/test_chat: PKG_LIBS += $(CHAT_LIBS)
+$(BUILD)/test/unit/test_chat: $(MARKDOWN_OBJ)
+$(BUILD)/test/unit/test_chat: PKG_LIBS += $(CHAT_LIBS) $(MARKDOWN_LIBS)
 SERVE_UNIT := $(addprefix $(BUILD)/test/unit/test_,bind guard keys request verb)
 $(SERVE_UNIT): $(SERVE_LIB)
-$(SERVE_UNIT): PKG_LIBS += $(SERVE_LIBS)
+$(SERVE_UNIT): $(MARKDOWN_OBJ)
+$(SERVE_UNIT): PKG_LIBS += $(SERVE_LIBS) $(MARKDOWN_LIBS)
 $(BUILD)/test/unit/test_tail $(BUILD)/test/unit/test_top: $(TOP_LIB)
 $(BUILD)/test/unit/test_top_screen: $(filter-out %/act.o %/screen.o,$(TOP_LIB))
 $(addprefix $(BUILD)/test/unit/test_t,ail op op_screen): PKG_LIBS += $(TOP_LIBS)
@@ -470,11 +481,12 @@ fuzz:
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ)
 $(BUILD)/test/fuzz/fuzz_archive: $(ARCHIVE_LIB)
+$(BUILD)/test/fuzz/fuzz_markdown: $(MARKDOWN_OBJ)
 $(BUILD)/test/fuzz/fuzz_serve: $(SERVE_LIB)
 $(FUZZ): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer,address,undefined -o $@ \
-	    $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS) $(ARCHIVE_LIBS) $(SERVE_LIBS)
+	    $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS) $(ARCHIVE_LIBS) $(SERVE_LIBS) $(MARKDOWN_LIBS)
 
 # ---- keeping it tidy
 

@@ -43,6 +43,8 @@ ARCHIVE_PACKAGES := libarchive libzstd libcrypto
 SERVE_PACKAGES := libmicrohttpd
 # That of mas-chat.
 CHAT_PACKAGES := libedit
+# That of Markdown, in mas-chat and mas-serve.
+MARKDOWN_PACKAGES := md4c
 # That of mas-top.
 TOP_PACKAGES := ncursesw
 # That of the filters of system calls, in mas-wall and other helper programs.

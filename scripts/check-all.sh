@@ -16,6 +16,7 @@ step fleet make -s test-fleet TEST_FLEET=full
 sh scripts/lib/kernel.sh systemd # for test/host/oom.bats
 step faults make -s test-fault
 step fuzz make -s fuzz
+step tmux test/tmux/run.sh
 step packages sh -c 'make -s deb && test/package/run.sh && test/package/arm64.sh'
 note_passed
 step reach test/reach/record.py

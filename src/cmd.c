@@ -40,6 +40,8 @@ const struct cmd *const cmd_table[] = {
     &cmd_add,
     &cmd_fork,
     &cmd_remove,
+    &cmd_every,
+    &cmd_goal,
     &cmd_status,
     &cmd_ask,
     &cmd_cancel,
@@ -70,6 +72,7 @@ const struct cmd *const cmd_table[] = {
     &cmd_kept,
     &cmd_adopt,
     &cmd_serve,
+    &cmd_invite,
     &cmd_acp,
     &cmd_mcp,
     &cmd_init,
@@ -88,7 +91,10 @@ const struct cmd *const cmd_table[] = {
     &cmd_measure,
     &cmd_notify,
     &cmd_setup,
+    &cmd_tick,
+    &cmd_errand,
     &cmd_receive,
+    &cmd_leave,
     &cmd_carried,
     &cmd_complete,
     &cmd_library,
@@ -128,11 +134,12 @@ static enum offer word_offer(const char *word, size_t len)
         const char *word;
         enum offer offer;
     } words[] = {
-        {"ACTION", OFFER_ACTION}, {"AGENT", OFFER_AGENT},     {"COMMAND", OFFER_COMMAND},
-        {"DIR", OFFER_DIR},       {"FILE", OFFER_FILE},       {"HOST", OFFER_HOST},
-        {"MODE", OFFER_MODE},     {"PATH", OFFER_FILE},       {"PRESET", OFFER_PRESET},
-        {"S,..", OFFER_STATUS},   {"SESSION", OFFER_SESSION}, {"SHELL", OFFER_SHELL},
-        {"STATE", OFFER_UNTIL},   {"TARGET", OFFER_TARGET},   {"TEMPLATE", OFFER_TEMPLATE},
+        {"ACCOUNT", OFFER_ACCOUNT},   {"ACTION", OFFER_ACTION}, {"AGENT", OFFER_AGENT},
+        {"COMMAND", OFFER_COMMAND},   {"DIR", OFFER_DIR},       {"FILE", OFFER_FILE},
+        {"HOST", OFFER_HOST},         {"MODE", OFFER_MODE},     {"PATH", OFFER_FILE},
+        {"PRESET", OFFER_PRESET},     {"S,..", OFFER_STATUS},   {"SESSION", OFFER_SESSION},
+        {"SHELL", OFFER_SHELL},       {"STATE", OFFER_UNTIL},   {"TARGET", OFFER_TARGET},
+        {"TEMPLATE", OFFER_TEMPLATE},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -364,6 +371,17 @@ static int check_operands(struct call *call, struct err *err)
     return 0;
 }
 
+static int check_person(const struct call *call, struct err *err)
+{
+    const struct cmd *cmd = call->cmd;
+
+    if (cmd->who == WHO_PERSONS_ANYWHERE)
+        return person_check_root(NULL, cmd->name, err);
+    return cmd->who == WHO_PERSONS && call->has_root
+               ? person_check_root(call->root.path, cmd->name, err)
+               : 0;
+}
+
 static int run(struct call *call, int *ret_code, struct err *err)
 {
     bool done = false;
@@ -385,8 +403,7 @@ static int run(struct call *call, int *ret_code, struct err *err)
     }
     if (rc == 0 && call->all_hosts)
         return call_all_hosts(call, ret_code, err);
-    if (rc == -1 || (call->cmd->who == WHO_PERSONS && call->has_root &&
-                     person_check_root(call->root.path, call->cmd->name, err) == -1))
+    if (rc == -1 || check_person(call, err) == -1)
         return -1;
     return call->cmd->run(call, err);
 }

@@ -36,6 +36,7 @@ enum offer {
     OFFER_ALLOW, /* answers to a permission request */
     OFFER_REJECT,
     OFFER_HOST, /* hosts of mas.ini */
+    OFFER_ACCOUNT, /* a comma-separated list of accounts of mas.ini */
     OFFER_KEPT, /* agent sessions that began without mas */
 };
 
@@ -69,6 +70,7 @@ enum cmd_who {
     WHO_AGENTS, /* agents, too, on their own session */
     WHO_AGENTS_SHARE, /* likewise, and on other sessions, as [memory] share says */
     WHO_PERSONS, /* no process of an agent in the root */
+    WHO_PERSONS_ANYWHERE, /* no process of any agent: it reaches other machines */
 };
 
 /* The options that it shares with others; cmd_common_opts(). */
@@ -138,6 +140,8 @@ struct cmd {
      * need not run there. NULL: nothing is to be done here. */
     int (*from_here)(struct call *call, const struct carry *carry, const char *session,
                      bool *ret_done, struct err *err);
+    /* Called here after it has succeeded there. NULL: nothing is to be done. */
+    int (*back_here)(struct call *call, struct err *err);
     /* NULL: it has only actions. */
     /* Returns 0, or -1 with *err set. */
     int (*run)(struct call *call, struct err *err);
@@ -253,12 +257,12 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
 extern const struct cmd cmd_add, cmd_fork, cmd_remove;
 extern const struct cmd cmd_commits, cmd_compare, cmd_diff, cmd_land, cmd_merge, cmd_pick,
     cmd_review, cmd_sync, cmd_try;
-extern const struct cmd cmd_carried, cmd_move, cmd_open, cmd_receive, cmd_reset;
+extern const struct cmd cmd_carried, cmd_leave, cmd_move, cmd_open, cmd_receive, cmd_reset;
 extern const struct cmd cmd_acp, cmd_adopt, cmd_approve, cmd_archive, cmd_ask, cmd_attach,
     cmd_cancel, cmd_clean, cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context,
-    cmd_deny, cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_history, cmd_host, cmd_init, cmd_keys,
-    cmd_remote, cmd_lease, cmd_library, cmd_list, cmd_lfs_filter, cmd_logs, cmd_look, cmd_mcp,
-    cmd_measure, cmd_migrate, cmd_new, cmd_next, cmd_notify, cmd_peek, cmd_presets, cmd_restart,
-    cmd_restore, cmd_rm, cmd_kept, cmd_run_session, cmd_search, cmd_send, cmd_serve, cmd_set,
-    cmd_setup, cmd_show, cmd_sleep, cmd_start, cmd_status, cmd_stop, cmd_template, cmd_top,
-    cmd_usage, cmd_version, cmd_wait;
+    cmd_deny, cmd_doctor, cmd_du, cmd_env, cmd_errand, cmd_every, cmd_goal, cmd_help, cmd_history,
+    cmd_host, cmd_init, cmd_invite, cmd_keys, cmd_remote, cmd_lease, cmd_library, cmd_list,
+    cmd_lfs_filter, cmd_logs, cmd_look, cmd_mcp, cmd_measure, cmd_migrate, cmd_new, cmd_next,
+    cmd_notify, cmd_peek, cmd_presets, cmd_restart, cmd_restore, cmd_rm, cmd_kept, cmd_run_session,
+    cmd_search, cmd_send, cmd_serve, cmd_set, cmd_setup, cmd_show, cmd_sleep, cmd_start, cmd_status,
+    cmd_stop, cmd_template, cmd_tick, cmd_top, cmd_usage, cmd_version, cmd_wait;

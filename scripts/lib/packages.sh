@@ -10,7 +10,7 @@ BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-confi
     libsqlite3-dev:library:sqlite3 libedit-dev:library:libedit
     libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto
     libmicrohttpd-dev:library:libmicrohttpd libncurses-dev:library:ncursesw
-    libseccomp-dev:library:libseccomp'
+    libseccomp-dev:library:libseccomp libmd4c-dev:library:md4c'
 RUN_NEEDS='tmux:command:tmux bubblewrap:command:bwrap'
 TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:curl dash:command:dash
     busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck
@@ -23,6 +23,7 @@ TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:c
     tinyproxy-bin:command:tinyproxy iproute2:command:ip
     chromium:command:chromium qrencode:command:qrencode
     wireguard-go:command:wireguard-go wireguard-tools:command:wg
+    golang-github-yuin-goldmark-dev:package:golang-github-yuin-goldmark-dev
     qemu-system-x86:command:qemu-system-x86_64'
 # For the machines of test/fleet, and the page behind a proxy. Packages of services: install_quietly is for them.
 SERVICE_NEEDS='slurmctld:command:slurmctld slurmd:command:slurmd slurm-client:command:sbatch

@@ -55,8 +55,9 @@ complain 'an include names a higher floor, or no floor at all' < <(
             # Programs of their own: they stand on everything below cli, and nobody stands on them.
             count = split("serve archive chat top enter network told", names, " ")
             for (i = 1; i <= count; i++) { program[names[i]]; floor[names[i]] = floor["cmd"] }
-            # A library of these programs, which the program mas does not link.
-            floor["filter"] = 2.5
+            # Libraries of these programs, which the program mas does not link.
+            library["filter"]; floor["filter"] = 2.5
+            library["markdown"]; floor["markdown"] = 1.5
         }
         function dir_of(path) {
             if (path == "cmd.h" || path == "cmd.c") return "cli"
@@ -68,7 +69,7 @@ complain 'an include names a higher floor, or no floor at all' < <(
             split($3, part, "\"")
             to = dir_of(part[2])
             if (!(from in floor) || !(to in floor) || floor[to] > floor[from] ||
-                (from != to && (to in program || to == "filter" && !(from in program) ||
+                (from != to && (to in program || to in library && !(from in program) ||
                                 from in program && (to == "cli" || to == "cmd"))))
                 print
         }' "$code"
@@ -143,6 +144,7 @@ only histedit.h chat/line.c
 only curses.h top/screen.c
 only ncurses.h top/screen.c
 only seccomp.h filter/rules.h
+only md4c.h markdown/markdown.c
 complain 'only base/palette.c knows the numbers of colours' < <(
     grep -rnE --include='*.c' '\\033\[([0-9;]*;)?[349][0-7]m' src | grep -v '^src/base/palette.c:'
 )

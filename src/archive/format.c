@@ -1,6 +1,7 @@
 #include "archive/format.h"
 
 #include "code/repo.h"
+#include "store/every.h"
 #include "store/session_limits.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -11,6 +12,7 @@ const struct part parts[PARTS_COUNT] = {
     {.name = WORKSPACE_SESSION, .required = true, .mode = 0600, .max = KV_FILE_MAX},
     {.name = WORKSPACE_CONFIG, .required = true, .mode = 0600, .max = CONFIG_FILE_MAX},
     {.name = WORKSPACE_LIMITS, .mode = 0600, .max = LIMITS_FILE_MAX},
+    {.name = EVERY_FILE, .mode = 0600, .max = EVERY_FILE_MAX},
     {.name = WORKSPACE_MEMORY, .mode = 0600, .max = NO_LIMIT},
     {.name = WORKSPACE_MEMORY "-wal", .mode = 0600, .max = NO_LIMIT},
     {.name = WORKSPACE_PICTURES, .dir = true, .mode = 0700},

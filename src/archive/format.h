@@ -26,7 +26,7 @@ struct part {
     uint64_t max; /* limit of a file in bytes */
 };
 
-enum { PARTS_COUNT = 12 };
+enum { PARTS_COUNT = 13 };
 extern const struct part parts[PARTS_COUNT];
 
 /* Returns the part with this name, or NULL. */

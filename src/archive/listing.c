@@ -14,6 +14,7 @@
 #include "os/path.h"
 #include "os/tree.h"
 #include "os/tree_file.h"
+#include "store/every.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"
 
@@ -471,7 +472,10 @@ static int look_for_others(struct listing_walk *w)
                                         WORKSPACE_SESSION ".new",
                                         WORKSPACE_CONFIG ".new",
                                         WORKSPACE_MEMORY "-shm",
-                                        WORKSPACE_MEMORY "-journal"};
+                                        WORKSPACE_MEMORY "-journal",
+                                        EVERY_ENV,
+                                        EVERY_ENV ".new",
+                                        EVERY_FILE ".new"};
     _cleanup_strv_ char **names = NULL;
 
     if (path_list(w->source->dir, &names, w->err) == -1)

@@ -8,6 +8,7 @@
 #include "base/json.h"
 
 #include "base/json_internal.h"
+#include "base/time.h"
 
 #include <cjson/cJSON.h>
 
@@ -387,6 +388,15 @@ void json_put_bool(struct json_out *out, const char *key, bool b)
 {
     begin(out, key);
     str_add(out->to, b ? "true" : "false");
+}
+
+void json_put_time(struct json_out *out, const char *key, int64_t ms)
+{
+    char text[TIME_TEXT];
+
+    if (ms != 0)
+        time_format((time_t)(ms / 1000), text);
+    json_put(out, key, ms != 0 ? text : NULL);
 }
 
 static void put_number(struct json_out *out, const cJSON *node)

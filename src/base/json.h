@@ -77,6 +77,8 @@ void json_put_fit(struct json_out *out, const char *key, const char *text, size_
 /* Write a number or a boolean. */
 void json_put_int(struct json_out *out, const char *key, int64_t n);
 void json_put_bool(struct json_out *out, const char *key, bool b);
+/* A time in ms since 1970, as time_format() writes it; null if it is 0. */
+void json_put_time(struct json_out *out, const char *key, int64_t ms);
 /* Writes a node and everything in it; numbers keep their spelling. NULL becomes null. */
 void json_put_node(struct json_out *out, const char *key, const struct json *node);
 /* Writes `text`, which must already be JSON. */

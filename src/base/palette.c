@@ -1,15 +1,15 @@
 #include "base/palette.h"
 
 const struct palette_look palette[TINT_COUNT] = {
-    [TINT_PLAIN] = {.few = -1, .many = -1, .chosen = 255},
-    [TINT_DIM] = {.few = -1, .many = 243, .chosen = 250, .dim = true},
-    [TINT_BOLD] = {.few = -1, .many = -1, .chosen = 255, .bold = true},
-    [TINT_ASKS] = {.few = -1, .many = 130, .chosen = 221, .bold = true},
-    [TINT_BAD] = {.few = 1, .many = 161, .chosen = 210, .bold = true},
-    [TINT_GOOD] = {.few = -1, .many = 28, .chosen = 114},
-    [TINT_DONE] = {.few = -1, .many = 30, .chosen = 80, .bold = true},
-    [TINT_NEWS] = {.few = -1, .many = 27, .chosen = 117},
-    [TINT_HELD] = {.few = 5, .many = 164, .chosen = 213},
+    [TINT_PLAIN] = {.many = -1, .chosen = 255},
+    [TINT_DIM] = {.many = 243, .chosen = 250, .dim = true},
+    [TINT_BOLD] = {.many = -1, .chosen = 255, .bold = true},
+    [TINT_ASKS] = {.many = 163, .chosen = 221, .bold = true},
+    [TINT_BAD] = {.many = 131, .chosen = 217, .bold = true},
+    [TINT_GOOD] = {.many = 29, .chosen = 114},
+    [TINT_DONE] = {.many = 29, .chosen = 80, .bold = true},
+    [TINT_NEWS] = {.many = 63, .chosen = 117},
+    [TINT_HELD] = {.many = 98, .chosen = 219},
 };
 
 static bool is_set(const char *name)
@@ -44,8 +44,6 @@ const char *palette_sgr(enum tint tint, int colours)
         return text;
     if (many && look->many != -1)
         (void)snprintf(text, SGR_MAX, "\033[%s38;5;%dm", look->bold ? "1;" : "", look->many);
-    else if (!many && look->few != -1)
-        (void)snprintf(text, SGR_MAX, "\033[%s3%dm", look->bold ? "1;" : "", look->few);
     else if (look->bold || (look->dim && !many))
         (void)snprintf(text, SGR_MAX, "\033[%dm", look->bold ? 1 : 2);
     return text;

@@ -1,8 +1,8 @@
 /*
  * The colours of everything that mas shows on a terminal. Nobody knows whether its background is
- * light or dark, so each tint has a contrast on white and on black: of 4 with 256 colours, whose
- * values are the same everywhere, and of 3.5 with fewer, where all but red and magenta have
- * attributes instead (test/unit/test_palette.c).
+ * light or dark, so each tint has a contrast of 4.5 on white and on black. Of the 256 colours,
+ * whose values are the same everywhere, six have that; of the first eight none has, and attributes
+ * stand for them (test/unit/test_palette.c).
  */
 #pragma once
 
@@ -21,7 +21,6 @@ enum tint {
 
 /* Colours: -1 is that of the terminal. */
 struct palette_look {
-    short few; /* one of 8 */
     short many; /* one of 256 */
     short chosen; /* likewise, on PALETTE_CHOSEN, the background of a row that is chosen */
     bool bold;

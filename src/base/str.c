@@ -254,6 +254,18 @@ static bool is_visible(const char *text, size_t n)
     return true;
 }
 
+void str_add_without_nul(struct str *s, const char *text, size_t len)
+{
+    for (size_t n; len > 0; text += n, len -= n) {
+        n = strnlen(text, len);
+        str_addn(s, text, n);
+        if (n == len)
+            return;
+        str_add(s, "\ufffd");
+        n++;
+    }
+}
+
 void str_add_visible(struct str *s, const char *text, size_t len)
 {
     str_reserve(s, len);

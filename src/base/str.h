@@ -39,6 +39,8 @@ const char *str_text(const struct str *s);
 void str_free(struct str *s);
 #define _cleanup_str_ __attribute__((cleanup(str_free)))
 
+/* Appends a text with U+FFFD in the place of each NUL. */
+void str_add_without_nul(struct str *s, const char *text, size_t len);
 /* Appends text so that no byte of it affects a terminal: control characters (C0, DEL, C1) and bytes
  * that are not UTF-8 become \xNN. A backslash stays as it is. */
 void str_add_visible(struct str *s, const char *text, size_t len);

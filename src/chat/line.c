@@ -137,6 +137,13 @@ static unsigned char on_redraw(EditLine *edit, int key)
     return CC_NORM;
 }
 
+static unsigned char on_unfold(EditLine *edit, int key)
+{
+    (void)key;
+    line_of(edit)->event = LINE_UNFOLD;
+    return CC_NORM;
+}
+
 static unsigned char on_complete(EditLine *edit, int key)
 {
     (void)key;
@@ -191,6 +198,7 @@ static const struct {
     {"mas-submit", on_submit}, {"mas-newline", on_newline},   {"mas-cancel", on_cancel},
     {"mas-leave", on_leave},   {"mas-redraw", on_redraw},     {"mas-back", on_back},
     {"mas-forth", on_forth},   {"mas-complete", on_complete}, {"mas-erase", on_erase},
+    {"mas-unfold", on_unfold},
 };
 
 static const struct {
@@ -202,6 +210,7 @@ static const struct {
     {"^C", "mas-cancel"},
     {"^D", "mas-leave"},
     {"^L", "mas-redraw"},
+    {"^O", "mas-unfold"},
     {"^I", "mas-complete"},
     {"^P", "mas-back"},
     {"^N", "mas-forth"},
@@ -234,7 +243,6 @@ static const struct {
     {"^S", "ed-unassigned"},
     {"^R", "ed-unassigned"},
     {"^Z", "ed-unassigned"},
-    {"^O", "ed-unassigned"},
     {"^\\", "ed-unassigned"},
     {"\033x", "ed-unassigned"},
     {"\033X", "ed-unassigned"},

@@ -12,6 +12,7 @@ enum line_event {
     LINE_CANCEL, /* Ctrl-C on an empty line; otherwise Ctrl-C clears the line */
     LINE_LEAVE, /* Ctrl-D on an empty line */
     LINE_REDRAW, /* Ctrl-L */
+    LINE_UNFOLD, /* Ctrl-O */
     LINE_COMPLETE, /* TAB */
     LINE_PASTE, /* *ret_text, which the caller frees, is what was pasted; it is not in the line */
 };

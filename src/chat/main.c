@@ -97,6 +97,8 @@ static void handle_keys(struct chat_program *pane)
             chat_leave(chat);
         } else if (event == LINE_REDRAW) {
             view_repaint(&chat->view);
+        } else if (event == LINE_UNFOLD) {
+            view_unfold(&chat->view);
         } else if (event == LINE_COMPLETE) {
             complete(chat);
         }

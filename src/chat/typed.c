@@ -48,7 +48,9 @@ static void do_help(struct chat *chat, const char *rest)
     (void)rest;
     say(chat,
         "Enter sends, Ctrl-J or Alt-Enter begins a new line, Up recalls earlier input.\nCtrl-C "
-        "cancels the turn, Ctrl-L redraws the screen, Tab completes commands.");
+        "cancels the turn, Ctrl-L redraws the screen, Tab completes commands.\nCtrl-O shows all of "
+        "the "
+        "newest output of which only the beginning is shown.");
     for (const struct command *own = chat_commands; own->name != NULL; own++) {
         _cleanup_free_ char *label = mem_printf("%s %s", own->name, own->operand);
         view_addf(&chat->view, STYLE_NOTE, "/%-13s %s", label, own->summary);

@@ -2,217 +2,27 @@
  * Lines go into `lines`, where the newest are kept for a new size of the terminal, and as rows into
  * `fresh`. view_draw() moves up to where the footer began, writes these rows over it, so that the
  * terminal scrolls and keeps them as its own history, and draws the footer below. A line that is
- * still open is printed row by row. It never clears the whole screen: tmux would move that into the
- * history.
+ * still open is printed row by row. The text of an agent is open as far as its last block may still
+ * change: it is drawn anew in the footer each time. It never clears the whole screen: tmux would
+ * move that into the history.
  */
 
-#include "chat/view.h"
+#include "chat/view_internal.h"
 
-#include "base/palette.h"
 #include "base/wrap.h"
+#include "chat/draw.h"
+#include "markdown/markdown.h"
 #include "os/loop.h"
 
 #include <langinfo.h>
 #include <sys/ioctl.h>
 
-/* ---- rows */
-
-/* Prefixes of the first row of a line (also in ASCII) and of the others, and the tint. */
-static const struct {
-    const char *first, *ascii, *rest;
-    enum tint tint;
-} looks[STYLE_COUNT] = {
-    [STYLE_TEXT] = {"", "", "", TINT_PLAIN},
-    [STYLE_USER] = {"\u203a ", "> ", "  ", TINT_BOLD},
-    [STYLE_USER_MORE] = {"  ", "  ", "  ", TINT_BOLD},
-    [STYLE_THOUGHT] = {"", "", "", TINT_DIM},
-    [STYLE_NOTE] = {"", "", "", TINT_DIM},
-    [STYLE_ERROR] = {"", "", "", TINT_BAD},
-    [STYLE_TOOL] = {"\u2026 ", ". ", "  ", TINT_NEWS},
-    [STYLE_DONE] = {"\u2713 ", "+ ", "  ", TINT_GOOD},
-    [STYLE_FAILED] = {"\u2717 ", "x ", "  ", TINT_BAD},
-    [STYLE_DETAIL] = {"  ", "  ", "  ", TINT_DIM},
-    [STYLE_ADDED] = {"  ", "  ", "  ", TINT_GOOD},
-    [STYLE_REMOVED] = {"  ", "  ", "  ", TINT_BAD},
-    [STYLE_PLACE] = {"  ", "  ", "  ", TINT_NEWS},
-    [STYLE_ASKS] = {"? ", "? ", "  ", TINT_ASKS},
-    [STYLE_CHOICE] = {"  ", "  ", "    ", TINT_BOLD},
-    [STYLE_PLAN] = {"", "", "    ", TINT_PLAIN},
-};
-
-static const char *first_of(const struct chat_view *view, enum style style)
-{
-    return view->unicode ? looks[style].first : looks[style].ascii;
-}
-
-/* Returns how many columns a row of this style has for text. */
-static int view_room(const struct chat_view *view, enum style style)
-{
-    int columns = view->columns - (int)strlen(looks[style].rest);
-    return columns > 4 ? columns : view->columns;
-}
-
-/* Appends one row in its colour, without a line end. `first`: the first row of its line. */
-static void view_put_row(const struct chat_view *view, struct str *to, enum style style, bool first,
-                         const char *text, size_t len)
-{
-    const char *tint = palette_sgr(looks[style].tint, view->colours);
-
-    str_add(to, tint);
-    str_add(to, first ? first_of(view, style) : looks[style].rest);
-    str_addn(to, text, len);
-    str_add(to, tint[0] != '\0' ? "\033[0m" : "");
-}
-
-/* Appends the rows of a line, starting at byte `from`; the last row only with `whole`. Returns
- * where the remaining row begins. */
-static size_t view_put_rows(const struct chat_view *view, struct str *to, enum style style,
-                            const char *text, size_t len, size_t from, bool whole)
-{
-    while (true) {
-        size_t next;
-        size_t n = wrap_row(text + from, len - from, view_room(view, style), &next);
-        bool last = from + next >= len;
-        if (last && !whole)
-            return from;
-        view_put_row(view, to, style, from == 0, text + from, n);
-        str_add(to, "\r\n");
-        if (last)
-            return len;
-        from += next;
-    }
-}
-
-/* ---- the footer */
-
-/* Rows of the footer are truncated at the width of the terminal. */
-static void put_footer_row(struct chat_view *view, enum style style, const char *text)
-{
-    size_t n = wrap_cut(text, strlen(text), view_room(view, style) - 1);
-    view_put_row(view, &view->out, style, true, text, n);
-    str_add(&view->out, "\r\n");
-    view->footer_rows++;
-}
-
-/* The rows of the input around the cursor; `from` is the start of each. */
-struct input {
-    size_t from[64], len[64];
-    size_t rows, cursor_row;
-    int cursor_column;
-};
-
-enum { PROMPT_COLUMNS = 2 };
-
-static void split_input(const struct chat_view *view, struct input *ret)
-{
-    const char *text = str_text(&view->input);
-    size_t len = view->input.len;
-    int columns = view->columns - PROMPT_COLUMNS - 1;
-    size_t at = 0;
-
-    ret->rows = 0;
-    for (;;) {
-        size_t line = strcspn(text + at, "\n");
-        size_t n = wrap_cut(text + at, line, columns > 1 ? columns : 1);
-        if (n == 0 && line > 0)
-            n = line;
-        if (ret->rows == ARRAY_LEN(ret->from)) { /* drop the oldest row */
-            memmove(ret->from, ret->from + 1, sizeof ret->from - sizeof *ret->from);
-            memmove(ret->len, ret->len + 1, sizeof ret->len - sizeof *ret->len);
-            ret->rows--;
-            ret->cursor_row -= ret->cursor_row > 0;
-        }
-        ret->from[ret->rows] = at;
-        ret->len[ret->rows] = n;
-        if (view->cursor >= at && view->cursor <= at + n) {
-            ret->cursor_row = ret->rows;
-            ret->cursor_column = wrap_columns(text + at, view->cursor - at);
-        }
-        ret->rows++;
-        if (at + n >= len)
-            return;
-        at += n + (text[at + n] == '\n');
-        if (ret->rows >= ARRAY_LEN(ret->from) && view->cursor < at)
-            return;
-    }
-}
-
-static void put_input(struct chat_view *view, size_t most)
-{
-    struct input input = {.rows = 0};
-    size_t first = 0;
-
-    split_input(view, &input);
-    if (input.rows > most) {
-        first = input.cursor_row + 1 > most ? input.cursor_row + 1 - most : 0;
-        input.rows = first + most;
-    }
-    for (size_t i = first; i < input.rows; i++) {
-        str_add(&view->out, i > first ? "\r\n" : "");
-        str_add(&view->out, view->colours > 0 ? "\033[1m" : "");
-        str_add(&view->out, i == 0 ? "> " : "  ");
-        str_add(&view->out, view->colours > 0 ? "\033[0m" : "");
-        str_addn(&view->out, str_text(&view->input) + input.from[i], input.len[i]);
-    }
-    view->cursor_row = view->footer_rows + (int)(input.cursor_row - first);
-    view->footer_rows += (int)(input.rows - first);
-    int up = view->footer_rows - 1 - view->cursor_row;
-    if (up > 0)
-        str_addf(&view->out, "\033[%dA", up);
-    str_addf(&view->out, "\r\033[%dC", PROMPT_COLUMNS + input.cursor_column);
-}
-
-static size_t input_rows(const struct chat_view *view)
-{
-    struct input input = {.rows = 0};
-    split_input(view, &input);
-    return input.rows;
-}
-
-static void put_state(struct chat_view *view)
-{
-    size_t n = wrap_cut(str_text(&view->state), view->state.len, view->columns - 1);
-
-    str_add(&view->out, palette_sgr(view->state_tint, view->colours));
-    str_add(&view->out, view->colours > 0 ? "\033[7m" : "");
-    str_addn(&view->out, str_text(&view->state), n);
-    int left = view->columns - 1 - wrap_columns(str_text(&view->state), n);
-    if (left > 0 && view->colours > 0)
-        str_addf(&view->out, "%*s", left, "");
-    str_add(&view->out, view->colours > 0 ? "\033[0m\r\n" : "\r\n");
-    view->footer_rows++;
-}
-
-/* Appends the footer to view->out. The cursor must be in its first row. */
-static void view_put_footer(struct chat_view *view)
-{
-    size_t rows = (size_t)view->rows;
-    size_t typed = input_rows(view);
-    size_t most = rows > 4 ? rows / 2 : 1;
-    size_t used = (typed < most ? typed : most) + 1;
-    size_t live = rows > used + 2 ? rows - used - 2 : 0;
-
-    view->footer_rows = 0;
-    if (view->is_open && view->open.len > view->printed) {
-        view_put_row(view, &view->out, view->open_style, view->printed == 0,
-                     str_text(&view->open) + view->printed, view->open.len - view->printed);
-        str_add(&view->out, "\r\n");
-        view->footer_rows++;
-    }
-    for (size_t i = 0; i < view->live_count && i < live; i++)
-        put_footer_row(view, view->live[i].style, view->live[i].text);
-    if (rows > 2)
-        put_state(view);
-    put_input(view, most);
-}
-
-/* ---- lines */
-
 enum {
     KEPT_LINES = 1000,
     KEPT_BYTES = 256 * 1024,
+    CUT_BYTES = 1024 * 1024, /* of output that can be shown in full */
     LINE_MAX_BYTES = 64 * 1024, /* longer lines are split */
-    TAB_COLUMNS = 4,
+    TAB_COLUMNS = DRAW_TAB,
 };
 
 static void read_size(struct chat_view *view)
@@ -259,6 +69,38 @@ static void keep(struct chat_view *view, enum style style, const char *text, siz
     view->added++;
     if (view->count > KEPT_LINES + KEPT_LINES / 4 || view->bytes > KEPT_BYTES + KEPT_BYTES / 4)
         drop_old(view);
+}
+
+/* Moves the first `len` bytes of a text that is open above the footer. */
+static void end_blocks(struct chat_view *view, size_t len)
+{
+    const char *text = str_text(&view->open);
+    size_t shown = len;
+
+    while (shown > 0 && strchr(" \t\n", text[shown - 1]) != NULL)
+        shown--;
+    if (shown > 0) {
+        view_put_line(view, &view->fresh, STYLE_TEXT, text, shown);
+        keep(view, STYLE_TEXT, text, shown);
+    }
+    if (len > 0)
+        memmove(view->open.data, view->open.data + len, view->open.len + 1 - len);
+    view->open.len -= len;
+}
+
+/* Appends to the text of an agent, and ends the blocks in it that are whole. */
+static void add_text(struct chat_view *view, const char *text, size_t len)
+{
+    str_add_without_nul(&view->open, text, len);
+    size_t whole = markdown_whole(str_text(&view->open), view->open.len);
+    if (whole > 0) {
+        end_blocks(view, whole);
+        (void)view_put_rows(view, &view->fresh, STYLE_TEXT, "", 0, 0, true);
+        keep(view, STYLE_TEXT, "", 0);
+    } else if (view->open.len > MARKDOWN_BYTES_MAX) {
+        end_blocks(view, view->open.len);
+    }
+    view->changed = true;
 }
 
 /* Ends the open line and moves it above the footer. */
@@ -309,6 +151,12 @@ void view_end(struct chat_view *view)
 
     if (!view->is_open)
         return;
+    if (view->open_style == STYLE_TEXT) {
+        end_blocks(view, view->open.len);
+        view->is_open = false;
+        view->changed = true;
+        return;
+    }
     term_escape_end(&view->escape, &rest);
     extend(view, str_text(&rest), rest.len);
     if (view->open.len > 0)
@@ -324,6 +172,10 @@ void view_piece(struct chat_view *view, enum style style, const char *text, size
         view_end(view);
     view->is_open = true;
     view->open_style = style;
+    if (style == STYLE_TEXT) {
+        add_text(view, text, len);
+        return;
+    }
     term_escape_add(&view->escape, text, len, &safe);
     add_escaped(view, str_text(&safe), safe.len);
 }
@@ -369,21 +221,23 @@ void view_gap(struct chat_view *view)
 
 static enum style detail_style(const char *line, size_t len, bool diff)
 {
-    if (!diff || len == 0)
-        return STYLE_DETAIL;
-    if (str_starts(line, "---") || str_starts(line, "+++") || str_starts(line, "@@"))
-        return STYLE_PLACE;
-    return line[0] == '+' ? STYLE_ADDED : line[0] == '-' ? STYLE_REMOVED : STYLE_DETAIL;
+    static const enum style styles[TINT_COUNT] = {[TINT_PLAIN] = STYLE_DETAIL,
+                                                  [TINT_NEWS] = STYLE_PLACE,
+                                                  [TINT_GOOD] = STYLE_ADDED,
+                                                  [TINT_BAD] = STYLE_REMOVED};
+    return styles[diff ? draw_diff_tint(line, len) : TINT_PLAIN];
 }
 
 void view_details(struct chat_view *view, const char *text, size_t len, size_t most)
 {
+    const char *all = text;
     size_t shown = 0, left = 0;
     bool diff = false;
 
     view_end(view);
     while (len > 0 && text[len - 1] == '\n')
         len--;
+    size_t size = len;
     while (len > 0) {
         const char *newline = memchr(text, '\n', len);
         size_t n = newline != NULL ? (size_t)(newline - text) : len;
@@ -395,8 +249,24 @@ void view_details(struct chat_view *view, const char *text, size_t len, size_t m
         text += n + (newline != NULL);
         len -= n + (newline != NULL);
     }
-    if (left > 1)
-        view_addf(view, STYLE_DETAIL, "(%zu more lines)", left - 1);
+    if (left <= 1)
+        return;
+    view_addf(view, STYLE_DETAIL, "(%zu more lines: Ctrl-O)", left - 1);
+    str_clear(&view->cut);
+    str_addn(&view->cut, all, str_cut(all, size, CUT_BYTES));
+}
+
+void view_unfold(struct chat_view *view)
+{
+    size_t len = view->cut.len;
+    _cleanup_free_ char *text = str_steal(&view->cut);
+
+    if (len == 0)
+        return;
+    view_gap(view);
+    view_addf(view, STYLE_NOTE, "---- all of the output ----");
+    view_details(view, text, len, SIZE_MAX);
+    view_gap(view);
 }
 
 /* ---- the footer */
@@ -480,13 +350,16 @@ void view_repaint(struct chat_view *view)
     str_clear(&view->fresh);
     while (from > 0 && rows < want) {
         const struct view_line *line = &view->lines[--from];
-        size_t len = strlen(line->text);
-        rows += (size_t)(wrap_columns(line->text, len) / view_room(view, line->style)) + 1;
+        str_clear(&body);
+        view_put_line(view, &body, line->style, line->text, strlen(line->text));
+        for (const char *end = str_text(&body); (end = strchr(end, '\n')) != NULL; end++)
+            rows++;
     }
+    str_clear(&body);
     for (size_t i = from; i < view->count; i++)
-        (void)view_put_rows(view, &body, view->lines[i].style, view->lines[i].text,
-                            strlen(view->lines[i].text), 0, true);
-    if (view->is_open)
+        view_put_line(view, &body, view->lines[i].style, view->lines[i].text,
+                      strlen(view->lines[i].text));
+    if (view->is_open && view->open_style != STYLE_TEXT)
         view->printed = view_put_rows(view, &body, view->open_style, str_text(&view->open),
                                       view->open.len, 0, false);
     /* the terminal's history already has the rest */
@@ -517,6 +390,7 @@ void view_close(struct chat_view *view)
     str_free(&view->out);
     str_free(&view->fresh);
     str_free(&view->open);
+    str_free(&view->cut);
     str_free(&view->state);
     str_free(&view->input);
 }

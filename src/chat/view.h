@@ -7,8 +7,9 @@
  *     view.state, view.input...                  the footer
  *     view_draw(&view);                          once after all changes
  *
- * Text may contain anything: control characters are made visible. Lines wrap at words. The view
- * keeps the newest lines to redraw them if the size of the terminal changes.
+ * Text may contain anything: control characters are made visible. Lines wrap at words. That of an
+ * agent is Markdown, which is drawn as soon as its blocks are whole. The view keeps the newest
+ * lines to redraw them if the size of the terminal changes.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 #include "base/term_escape.h"
 
 enum style {
-    STYLE_TEXT, /* of the agent */
+    STYLE_TEXT, /* of the agent: Markdown */
     STYLE_USER, /* a prompt */
     STYLE_USER_MORE, /* its other lines */
     STYLE_THOUGHT,
@@ -39,7 +40,7 @@ enum { VIEW_LIVE_MAX = 64 };
 
 struct view_line {
     enum style style;
-    char *text; /* one line without control characters */
+    char *text; /* one line without control characters, or blocks of STYLE_TEXT as they came */
 };
 
 struct chat_view {
@@ -53,6 +54,7 @@ struct chat_view {
     struct view_line *lines;
     size_t count, bytes;
     size_t added; /* lines so far, also those that are not kept */
+    struct str cut; /* the newest output of which view_details() has shown a part */
     /* the incomplete one */
     struct str open;
     enum style open_style;
@@ -88,6 +90,8 @@ void view_end(struct chat_view *view);
 void view_gap(struct chat_view *view);
 /* Adds lines of a diff or of output, each in its style, at most `most`. */
 void view_details(struct chat_view *view, const char *text, size_t len, size_t most);
+/* Adds all lines of the newest output that was longer, once. */
+void view_unfold(struct chat_view *view);
 
 /* Clear and add lines of the footer that still change, at most VIEW_LIVE_MAX. */
 void view_live_clear(struct chat_view *view);

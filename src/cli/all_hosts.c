@@ -77,7 +77,8 @@ static char *find_tmux_problem(const struct greeting *greeting)
     if (strcmp(greeting->tmux, GREETING_NONE) == 0)
         return mem_dup("it has no tmux");
     return tmux_version_is_old(greeting->tmux)
-               ? mem_printf("its tmux %s is too old: 3.2 is the first that will do", greeting->tmux)
+               ? mem_printf("its tmux %s is too old: " TMUX_FIRST " is the first that will do",
+                            greeting->tmux)
                : NULL;
 }
 
@@ -444,12 +445,13 @@ static int show_top(const struct call *call, int *ret_code, struct err *err)
 
 int call_all_hosts(struct call *call, int *ret_code, struct err *err)
 {
+    static const char *const here_only[] = {"fix", "watch", "quota"};
     bool takes_words = strcmp(call->cmd->name, "search") == 0;
 
     if (brokered_is_agent())
         return err_set(err, MAS_FAILED,
                        "cannot use --all-hosts: only a person may, and this is an agent");
-    if (call->has_root && person_check_root(call->root.path, "reach other hosts", err) == -1)
+    if (person_check_root(NULL, "reach other hosts", err) == -1)
         return -1;
     bool named = call->session != NULL || (call->operand_count > 0 && !takes_words);
     for (size_t i = 0; i < call->given_count; i++)
@@ -463,9 +465,10 @@ int call_all_hosts(struct call *call, int *ret_code, struct err *err)
     if (call_opt(call, "jobs") != NULL)
         return err_set(err, MAS_USAGE,
                        "cannot use --jobs with --all-hosts, which has the jobs of all machines");
-    if (call_opt(call, "fix") != NULL || call_opt(call, "watch") != NULL)
-        return err_set(err, MAS_USAGE, "cannot run '%s' on all hosts with --%s", call->cmd->name,
-                       call_opt(call, "fix") != NULL ? "fix" : "watch");
+    for (size_t i = 0; i < ARRAY_LEN(here_only); i++)
+        if (call_opt(call, here_only[i]) != NULL)
+            return err_set(err, MAS_USAGE, "cannot run '%s' on all hosts with --%s",
+                           call->cmd->name, here_only[i]);
     if (takes_words && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
         return err_set(err, MAS_USAGE,
                        "cannot search on all hosts for '-': standard input is only here");

@@ -5,7 +5,7 @@
 #include "host/supervisor.h"
 #include "os/proc.h"
 
-enum { LINES_SHOWN = 20, BYTES_SHOWN = 4000 };
+enum { LINES_SHOWN = 20, BYTES_SHOWN = 4000, FILES_SHOWN = 100 };
 
 bool caller_is_agent(void)
 {
@@ -106,5 +106,33 @@ int consent_ask(const char *project, const struct setup_script *script, enum set
         return -1;
     if (answer != '\0')
         *ret = answer == 'y' ? SETUP_YES : SETUP_NO;
+    return 0;
+}
+
+int consent_ask_files(const char *project, const struct parcel *files, const char *host, bool *ret,
+                      struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    char size[NUMBER_SIZE_TEXT];
+    char answer;
+
+    number_format_size(files->bytes, size);
+    str_add(&text, "The .worktreeinclude of project '");
+    str_add_visible(&text, project, strlen(project));
+    str_addf(&text, "' names %zu file%s (%s) that git ignores, often secrets:\n", files->count,
+             files->count == 1 ? "" : "s", size);
+    for (size_t i = 0; i < files->count && i < FILES_SHOWN; i++) {
+        const struct parcel_file *file = &files->files[i];
+        number_format_size(file->len, size);
+        str_add(&text, "  | ");
+        str_add_visible(&text, file->name, strlen(file->name));
+        str_addf(&text, " (%s)\n", size);
+    }
+    if (files->count > FILES_SHOWN)
+        str_addf(&text, "  ... and %zu more\n", files->count - FILES_SHOWN);
+    (void)fprintf(stderr, "%sMay they go to host '%s'? y or n; Enter: no [y/n] ", text.data, host);
+    if (consent_read(&answer, err) == -1)
+        return -1;
+    *ret = answer == 'y';
     return 0;
 }

@@ -1,8 +1,10 @@
 /*
- * Asks persons, and only persons, whether the setup of a project may run.
+ * Asks persons, and only persons, whether the setup of a project may run, and whether files of it
+ * may go to another machine.
  */
 #pragma once
 
+#include "code/parcel.h"
 #include "code/setup.h"
 
 /* Returns true if this process acts for an agent: below an agent's supervisor or, where nobody has
@@ -17,3 +19,6 @@ int consent_read(char *ret, struct err *err);
 /* Shows the beginning of the script and asks whether it may run; see struct life_setup. */
 int consent_ask(const char *project, const struct setup_script *script, enum setup_answer *ret,
                 struct err *err);
+/* Shows the files that git ignores and asks whether they may go to a host. */
+int consent_ask_files(const char *project, const struct parcel *files, const char *host, bool *ret,
+                      struct err *err);

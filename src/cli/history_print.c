@@ -268,14 +268,6 @@ static void print_text(const struct store_item *item, struct history *history)
 
 /* ---- JSON */
 
-static void put_time(struct json_out *out, const char *key, int64_t ms)
-{
-    char text[TIME_TEXT];
-
-    time_format((time_t)(ms / 1000), text);
-    json_put(out, key, ms != 0 ? text : NULL);
-}
-
 /* Writes stored text that should be JSON. It comes from a file that anybody may have written, so it
  * is parsed first; invalid text becomes null. */
 static void put_parsed(struct json_out *out, const char *key, const char *text)
@@ -307,7 +299,7 @@ static void put_message(const struct store_item *item, const struct history *his
     put_id(out, "id", history->session_id, item->number);
     json_put(out, "role", store_role_name(item->role));
     json_put(out, "state", store_state_name(item->state));
-    put_time(out, "time", item->time_ms);
+    json_put_time(out, "time", item->time_ms);
     json_put_all(out, JT("agent", item->agent), JT("conversation", item->conversation),
                  JI("query", item->query));
     put_id(out, "triggerId", history->session_id, item->trigger);
@@ -439,8 +431,8 @@ static void print_query_json(const struct store_query *query, const struct histo
     json_put_all(&out, JI("query", query->query), JT("conversation", query->conversation),
                  JI("number", query->number), JT("agent", query->agent),
                  JB("current", query->current));
-    put_time(&out, "startedAt", query->started_ms);
-    put_time(&out, "endedAt", query->ended_ms);
+    json_put_time(&out, "startedAt", query->started_ms);
+    json_put_time(&out, "endedAt", query->ended_ms);
     json_put_all(&out, JT("reason", query->reason), JT("mode", query->mode),
                  JI("messages", query->messages));
     put_parsed(&out, "agentSessions", query->sessions);

@@ -224,6 +224,7 @@ int job_show(const struct call *call, const char *store, const struct batch_job 
     struct json_out out = {.to = &text};
     struct table table = {.columns = 2};
     char number[24] = "";
+    char chain[48] = "";
     char when[TIME_TEXT];
 
     (void)err;
@@ -237,13 +238,16 @@ int job_show(const struct call *call, const char *store, const struct batch_job 
     }
     if (job->number != 0)
         (void)snprintf(number, sizeof number, "%" PRIu64, job->number);
+    if (job->chain != 0)
+        (void)snprintf(chain, sizeof chain, "job %" PRIu64 " of %" PRIu64, job->link, job->chain);
     time_format(job->submitted, when);
     job_put_state(job, &state);
     str_addf(&text, "%s/%s", store, job->id);
     const char *const fields[][2] = {
         {"session", job->id}, {"name", job->name}, {"template", job->template},
         {"host", job->host},  {"job", number},     {"state", state.data},
-        {"node", job->node},  {"submitted", when}, {"saves", text.data},
+        {"node", job->node},  {"chain", chain},    {"submitted", when},
+        {"saves", text.data},
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         if (fields[i][1][0] == '\0')
@@ -357,5 +361,7 @@ int job_print_logs(const struct call *call, const char *store, const struct batc
         err_warn("job %" PRIu64 " of session '%s' is %s", job->number, label_of(job), state.data);
     else
         err_warn("session '%s' is %s", label_of(job), state.data);
+    if (len == 0 && slurm_has_failed(job->state))
+        err_warn("it has printed nothing; look whether its node has the store '%s'", store);
     return 0;
 }

@@ -6,11 +6,11 @@
 #include "fleet/jobs.h"
 #include "fleet/submit.h"
 
-enum { CPUS_MAX = 65536, IDLE_MIN_MS = 1000 };
+enum { COUNT_MAX = 65536, IDLE_MIN_MS = 1000 };
 #define MEMORY_MAX (UINT64_C(1) << 50)
 
 /* the first names the host, the others are about the job */
-static const char *const names[] = {"host", "cpus", "mem", "gpus", "time", "idle"};
+static const char *const names[] = {"host", "cpus", "mem", "gpus", "time", "idle", "chain"};
 
 bool new_job_wanted(const struct call *call)
 {
@@ -35,7 +35,7 @@ static int read_count(const struct call *call, const char *name, uint64_t *ret, 
 {
     const char *text = call_opt(call, name);
 
-    if (text != NULL && (!number_parse_count(text, CPUS_MAX, ret) || *ret == 0))
+    if (text != NULL && (!number_parse_count(text, COUNT_MAX, ret) || *ret == 0))
         return call_bad_value(call, name, "a number from 1 to 65536", err);
     return 0;
 }
@@ -49,6 +49,7 @@ static int read_size(const struct call *call, struct submit_size *ret, struct er
     int ms = 0;
 
     if (read_count(call, "cpus", &ret->cpus, err) == -1 ||
+        read_count(call, "chain", &ret->chain, err) == -1 ||
         read_count(call, "gpus", &ret->gpus, err) == -1)
         return -1;
     if (memory != NULL &&
@@ -71,7 +72,7 @@ static int check(const struct call *call, const struct remote **ret, const char 
 
     if (host == NULL)
         return err_set(err, MAS_USAGE,
-                       "cannot use --cpus, --mem, --gpus, --time or --idle "
+                       "cannot use --cpus, --mem, --gpus, --time, --idle or --chain "
                        "without --host");
     if (call_opt(call, "attach") != NULL || call_opt(call, "no-start") != NULL ||
         call_opt(call, "mode") != NULL)

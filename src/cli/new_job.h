@@ -15,7 +15,8 @@
     {0, "mem", "SIZE", "likewise: its memory, such as 16G"},                           \
     {0, "gpus", "N", "likewise: its GPUs"},                                            \
     {0, "time", "TIME", "likewise: its time limit, such as 90m or 2d"},                \
-    {0, "idle", "TIME", "likewise: end the job when all agents were idle for this time"}
+    {0, "idle", "TIME", "likewise: end the job when all agents were idle for this time"},         \
+    {0, "chain", "N", "likewise: at most N jobs follow each other, one time limit after the other"}
 /* clang-format on */
 
 /* Returns true if one of these options was given. */

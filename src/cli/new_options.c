@@ -66,12 +66,15 @@ int new_options_read(const struct call *call, struct life_options *ret, struct n
     ret->name = call_opt(call, "name");
     ret->template = call_opt(call, "template");
     ret->preset = call_opt(call, "agent");
+    ret->accounts = call_opt(call, "account");
     ret->project = call_opt(call, "project");
     ret->changes = call_opt(call, "with-changes") != NULL;
     ret->config = call_opt(call, "config");
     ret->prompts = given->prompts;
     ret->private = call_opt(call, "private") != NULL;
     ret->limits = &given->limits;
+    if (ret->accounts != NULL && caller_is_agent())
+        return err_set(err, MAS_FAILED, "cannot use --account: an agent may not decide this");
     return read_setup(call, &given->setup, err) == -1 ||
                    read_limits(call, &given->limits, err) == -1 ||
                    wall_option_read(call, &given->level, &given->wall, err) == -1

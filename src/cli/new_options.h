@@ -18,6 +18,7 @@
     {'n', "name", "NAME", "name the session"},                                         \
     {'t', "template", "TEMPLATE", "the template of the team"},                     \
     {0, "agent", "PRESET", "run all agents of the team with this preset"},           \
+    {0, "account", "ACCOUNT[,ACCOUNT]...", "log in with these accounts, the next while one is limited"},                                                                                  \
     {0, "project", "DIR[@REF]", "work on this git repository, from HEAD or REF on"},   \
     {0, "with-changes", NULL, "begin with what is changed and not committed there"},   \
     {0, "setup", "ANSWER", "yes or no: allow the project's .mas/setup, or do without a setup"},                                                                                  \

@@ -46,7 +46,7 @@ int person_check(const char *what, struct err *err)
 
 int person_check_root(const char *root, const char *what, struct err *err)
 {
-    _cleanup_free_ char *entry = mem_printf("MAS_ROOT=%s", root);
+    _cleanup_free_ char *entry = root != NULL ? mem_printf("MAS_ROOT=%s", root) : NULL;
 
     if (look_above(entry) != WHO_AGENT)
         return 0;

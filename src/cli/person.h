@@ -9,5 +9,6 @@
 int person_check(const char *what, struct err *err);
 
 /* Fails if this command descends from an agent of a session in this root (its path). An agent that
- * works on another one, such as a test of mas, goes by. */
+ * works on another one, such as a test of mas, goes by. NULL: of any root, for what reaches other
+ * machines, which are in no root. */
 int person_check_root(const char *root, const char *what, struct err *err);

@@ -66,6 +66,12 @@ void warn_job(const struct config *config)
         err_warn("in job %s of Slurm the session has a tmux server of its own", job);
 }
 
+void warn_each(char *const *lines)
+{
+    for (; lines != NULL && *lines != NULL; lines++)
+        err_warn("%s", *lines);
+}
+
 void warn_memory(const struct life_memory *memory)
 {
     char needed[16];

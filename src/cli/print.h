@@ -24,6 +24,8 @@ const char *colour_dim(void);
  * settings say otherwise. */
 void warn_job(const struct config *config);
 
+/* Warns of each line of a list, which may be NULL. */
+void warn_each(char *const *lines);
 /* Warns if the started agents are likely to need more memory than was free. */
 void warn_memory(const struct life_memory *memory);
 

@@ -62,9 +62,9 @@ static void close_finder(struct call *call)
     root_close(&call->root);
 }
 
-static int check_person(const struct call *found, struct err *err)
+static int check_person(struct err *err)
 {
-    return found->has_root ? person_check_root(found->root.path, "reach other hosts", err) : 0;
+    return person_check_root(NULL, "reach other hosts", err);
 }
 
 /* Finds the job of a session that is reached through Slurm; otherwise *ret stays empty.
@@ -138,7 +138,7 @@ static int find_remote(const char *name, const char *root, struct call *ret,
         return err_set(err, MAS_FAILED,
                        "cannot reach host '%s': only a person may, and this is an agent", name);
     int rc = open_finder(root, ret, err);
-    if (rc == 0 && (rc = check_person(ret, err)) == 0)
+    if (rc == 0 && (rc = check_person(err)) == 0)
         rc = config_need_remote(&ret->config, name, ret_remote, err);
     return rc;
 }
@@ -283,6 +283,14 @@ static void add_place(struct session_words *places, const char **word)
     places->words[places->count++] = word;
 }
 
+/* Returns true if the operand at a place may be the session: its word says so, or, as that one may
+ * be omitted, the one behind it. */
+static bool may_name_session(const struct cmd *cmd, int place)
+{
+    return cmd_operand_offer(cmd, (size_t)place) == OFFER_SESSION ||
+           (place == 0 && cmd_operand_offer(cmd, 1) == OFFER_SESSION);
+}
+
 static struct session_words find_places(struct call *call)
 {
     struct session_words places = {.words = NULL};
@@ -295,8 +303,7 @@ static struct session_words find_places(struct call *call)
             named = true;
         }
     for (int i = 0; i < call->operand_count; i++)
-        if (call->cmd->on == ON_SESSIONS ||
-            (i == 0 && !named && cmd_operand_offer(call->cmd, 0) == OFFER_SESSION))
+        if (call->cmd->on == ON_SESSIONS || (i <= 1 && !named && may_name_session(call->cmd, i)))
             add_place(&places, (const char **)(uintptr_t)&call->operands[i]);
     return places;
 }
@@ -398,10 +405,10 @@ static char **make_words(const struct call *call, const struct config *config,
     strv_push(&words, "--");
     for (int i = 0; i < call->operand_count; i++) {
         const char *word = call->operands[i];
-        if (!is_place(places, &call->operands[i]))
-            strv_push(&words, word);
-        else if (goes_with(config, word, first))
+        if (is_place(places, &call->operands[i]) && goes_with(config, word, first))
             strv_push(&words, session_of(word));
+        else if (!is_place(places, &call->operands[i]) || call->cmd->on != ON_SESSIONS)
+            strv_push(&words, word); /* of one session: what is no session there is another word */
     }
     return words;
 }
@@ -437,6 +444,12 @@ static int begin_here(struct call *call, const struct call *found, const struct 
                : 0;
 }
 
+/* Does what is to be done here after it. */
+static int end_here(struct call *call, int code, struct err *err)
+{
+    return code == MAS_OK && call->cmd->back_here != NULL ? call->cmd->back_here(call, err) : 0;
+}
+
 /* Runs the command for one session and those that go with it; if it works on its job, puts the id
  * of the job in its place. */
 static int run_one(struct call *call, const struct call *found, const struct session_words *places,
@@ -459,7 +472,9 @@ static int run_one(struct call *call, const struct call *found, const struct ses
         return 0;
     if (!is_job)
         return run_there(remote, &job, words, has_terminal(call->cmd),
-                         find_silence(config, call->cmd, words), ret_code, err);
+                         find_silence(config, call->cmd, words), ret_code, err) == -1
+                   ? -1
+                   : end_here(call, *ret_code, err);
     strv_push(&call->jobs, job.id);
     *place = call->jobs[strv_len(call->jobs) - 1];
     return 0;
@@ -557,7 +572,7 @@ int call_go_elsewhere(struct call *call, bool *ret_done, int *ret_code, struct e
         any = false;
         for (size_t i = 0; rc == 0 && i < places.count; i++)
             any = any || remote_of(&found.config, *places.words[i]) != NULL;
-        if (any && (rc = check_person(&found, err)) == 0 &&
+        if (any && (rc = check_person(err)) == 0 &&
             (rc = check_words(call, &found.config, &places, err)) == 0) {
             run_each(call, &found, &places, ret_code);
             *ret_done = take_out(call, &found.config);

@@ -82,7 +82,7 @@ static enum fact say_program(const char *version, bool (*is_old)(const char *ver
 
 static enum fact say_tmux(const struct seen *seen, struct str *to)
 {
-    return say_program(seen->answer.greeting.tmux, tmux_version_is_old, "3.2", FACT_WRONG, to);
+    return say_program(seen->answer.greeting.tmux, tmux_version_is_old, TMUX_FIRST, FACT_WRONG, to);
 }
 
 /* Only sessions with a project need it. */

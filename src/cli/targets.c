@@ -10,6 +10,7 @@
 #include "base/suggest.h"
 #include "base/time.h"
 #include "model/target.h"
+#include "session/errand.h"
 #include "session/life.h"
 
 static void shift(struct call *call)
@@ -226,17 +227,20 @@ int targets_timeout(const struct call *call, int *ret_ms, struct err *err)
     return call_bad_value(call, "timeout", "a time such as 500ms, 30s or 5m", err);
 }
 
-int targets_bring_back(const struct call *call, struct roster *roster, size_t *ret_count,
-                       struct err *err)
+int targets_bring_back(const struct call *call, struct roster *roster, enum host_answer missing,
+                       size_t *ret_count, struct err *err)
 {
     struct life life = {.root = &call->root, .config = &call->config};
     const struct agent **absent = mem_alloc((roster->count + 1) * sizeof *absent);
+    struct err ignored = ERR_INIT; /* the next tick begins them */
     size_t count = 0;
     int rc = 0;
 
     for (size_t i = 0; i < roster->count; i++)
-        if (roster->calls[i].answer == HOST_ABSENT)
+        if (roster->calls[i].answer == missing) {
+            roster->calls[i].answer = HOST_ABSENT;
             absent[count++] = roster->agents[i].agent;
+        }
     if (count > 0) {
         const struct life_respawn options = {
             .team = &roster->teams[0].team, .agents = absent, .count = count};
@@ -244,6 +248,7 @@ int targets_bring_back(const struct call *call, struct roster *roster, size_t *r
         if (rc == 0) {
             roster_ask_coming(roster, "{\"do\":\"status\"}", TARGETS_COME_MS);
             hosts_finish(roster->calls, roster->count, TARGETS_COME_MS, NULL, NULL);
+            (void)errand_begin_all(&call->root, &call->config, roster->teams[0].id, &ignored);
         }
     }
     free(absent);

@@ -39,7 +39,7 @@ int targets_sender(const struct call *call, const struct roster *roster, const c
 /* Sets *ret_ms to the value of --timeout. Without that option it stays unchanged. */
 int targets_timeout(const struct call *call, int *ret_ms, struct err *err);
 
-/* Starts hosts for the agents of one running session that roster_finish() found without a host.
- * Each host starts its agent. *ret_count is the number of these agents. */
-int targets_bring_back(const struct call *call, struct roster *roster, size_t *ret_count,
-                       struct err *err);
+/* Starts hosts for the agents of one running session whose calls ended as `missing`, HOST_ABSENT or
+ * HOST_ENDED. Each host starts its agent. *ret_count is the number of these agents. */
+int targets_bring_back(const struct call *call, struct roster *roster, enum host_answer missing,
+                       size_t *ret_count, struct err *err);

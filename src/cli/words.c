@@ -1,6 +1,8 @@
 #include "cli/words.h"
 
+#include "base/value.h"
 #include "model/message.h"
+#include "model/team.h"
 #include "os/file.h"
 
 char *words_join(const struct call *call)
@@ -67,4 +69,39 @@ int words_query(const char *value, char **ret, struct err *err)
         return err_set(err, MAS_USAGE, "cannot search for a text with a NUL byte");
     *ret = TAKE_PTR(text);
     return 0;
+}
+
+/* Fails if a check has words that only a shell understands: it would run, and mean another thing.
+ */
+static int check_no_shell(const char *command, struct err *err)
+{
+    static const char *const shell[] = {"&&", "||", "|", ";", "&", ">", "<"};
+    _cleanup_strv_ char **words = NULL;
+
+    if (str_split_words(command, &words, err) == -1)
+        return -1;
+    for (char **word = words; word != NULL && *word != NULL; word++) {
+        size_t len = strlen(*word);
+        bool found = len > 1 && (*word)[len - 1] == ';';
+        for (size_t i = 0; i < ARRAY_LEN(shell); i++)
+            found = found || strcmp(*word, shell[i]) == 0;
+        if (!found)
+            continue;
+        (void)err_set(err, MAS_USAGE, "cannot use '%s' in --check-with: no shell runs the command",
+                      *word);
+        return err_hint(err, "for one: --check-with \"sh -c 'COMMANDS'\"");
+    }
+    return 0;
+}
+
+int words_check(const struct call *call, const char **ret, struct err *err)
+{
+    const char *check = call_opt(call, "check-with");
+
+    *ret = check;
+    if (check == NULL)
+        return 0;
+    if (check[0] == '\0' || !value_is_command(check) || strlen(check) > TEAM_COMMAND_MAX)
+        return call_bad_value(call, "check-with", "a command of at most 8192 bytes", err);
+    return check_no_shell(check, err);
 }

@@ -22,3 +22,5 @@ int words_read(const char *path, char **ret, size_t *ret_len, struct err *err);
 int words_text(const char *value, char **ret, size_t *ret_len, struct err *err);
 /* Like words_text(), for a search text: fails if it contains a NUL. */
 int words_query(const char *value, char **ret, struct err *err);
+/* Reads --check-with into *ret, which the call owns; NULL: it was not given. */
+int words_check(const struct call *call, const char **ret, struct err *err);

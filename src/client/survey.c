@@ -36,6 +36,7 @@ static int set_owner(struct survey *survey, const struct session *session, struc
         view->machine = mem_dup(machine_host(session->machine));
     view->lease_lost =
         !view->elsewhere && session->status == STATUS_ACTIVE && lease_clock_is_lost(session->lease);
+    view->lost_after = session->lost_after;
     if (session->moved_to[0] != '\0')
         view->moved_to = mem_dup(session->moved_to);
     return 0;

@@ -84,6 +84,11 @@ void view_put_json(const struct root *root, const struct view *view, struct json
         json_put_bool(out, "leaseLost", true);
     if (view->moved_to != NULL)
         json_put(out, "movedTo", view->moved_to);
+    if (view->lost_after != 0) {
+        char when[TIME_TEXT];
+        time_format(view->lost_after, when);
+        json_put(out, "lostAfter", when);
+    }
     json_put_int(out, "agentsRunning", (int64_t)view_running(view));
     json_put_int(out, "agentsEnded", (int64_t)view_ended(view));
     json_open(out, "agentStates", '{');

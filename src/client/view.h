@@ -23,6 +23,7 @@ struct view {
     bool lost; /* that runs, but the file of its socket is gone; see client/lost_server.h */
     char *machine; /* the machine that has it; NULL: unknown */
     char *moved_to; /* where it has gone; NULL: it is here */
+    time_t lost_after; /* as in struct session */
     char *reason; /* why the status is error; otherwise NULL */
     char *socket; /* TMUX_SOCKET from the metadata; NULL if that was not read */
     char *name; /* its name from the metadata; NULL if that was not read */

@@ -19,12 +19,6 @@ static const struct opt remove_opts[] = {
     {.name = NULL},
 };
 
-static void tell_notes(char *const *notes)
-{
-    for (char *const *note = notes; note != NULL && *note != NULL; note++)
-        err_warn("%s", *note);
-}
-
 static void print_grown(const struct call *call, const char *id, const struct grown *grown)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -68,7 +62,7 @@ static int run_add(struct call *call, struct err *err)
     progress_begin(&life, "copying", call->quiet);
     int rc = grow_add(&life, id, &wish, &grown, err);
     progress_end();
-    tell_notes(notes);
+    warn_each(notes);
     if (rc == 0)
         print_grown(call, id, &grown);
     free(grown.branch);

@@ -125,10 +125,10 @@ static int run_adopt(struct call *call, struct err *err)
     const struct roster_team *team = &request.roster.teams[0];
     const struct preset *preset =
         config_agent_preset(&call->config, &team->team, request.roster.agents[0].agent);
-    if (preset == NULL || !preset_tells(preset) || preset->told.kept == NULL)
+    if (preset == NULL || !preset_keeps(preset))
         return err_set(err, MAS_CONFLICT,
                        "cannot adopt session '%s': the program of agent '%s' does not run in its "
-                       "own terminal, or does not keep its sessions in files (told.kept)",
+                       "own terminal, or does not say where it keeps its sessions (told.kept)",
                        id, request.roster.agents[0].agent->id);
     if (choose(call, preset, id, &list, err) == -1)
         return -1;

@@ -102,11 +102,12 @@ static int run_attach(struct call *call, struct err *err)
                       call->searched);
         return hint_stopped(call, &survey, err);
     }
-    if (view->unknown && name == NULL)
-        return err_set(err, MAS_TMUX, "cannot attach: %s", view->reason);
+    if (view->unknown) {
+        *err = *view->failure;
+        return err_wrap(err, "cannot attach");
+    }
     if (view->live == NULL && view->reason != NULL)
-        return err_set(err, view->unknown ? MAS_TMUX : MAS_DAMAGED,
-                       "cannot attach to session '%s': %s",
+        return err_set(err, MAS_DAMAGED, "cannot attach to session '%s': %s",
                        session_label(&call->root, view->row.id).text, view->reason);
     if (view->live == NULL) {
         (void)err_set(err, MAS_CONFLICT, "cannot attach to session '%s': it is stopped", name);

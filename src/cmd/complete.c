@@ -111,6 +111,13 @@ static void offer_presets(const struct typed *typed)
         complete_offer(typed, config->presets[i].name, config->presets[i].description);
 }
 
+static void offer_accounts(const struct typed *typed)
+{
+    const struct accounts *accounts = &typed->call->config.accounts;
+    for (size_t i = 0; i < accounts->count; i++)
+        offer(typed, accounts->list[i].name);
+}
+
 static void offer_kept(const struct typed *typed)
 {
     _cleanup_outside_ struct outside_list list = OUTSIDE_LIST_INIT;
@@ -157,6 +164,8 @@ static void offer_agents(const struct typed *typed, bool targets)
     const char *session = typed->session;
     struct roster_team team;
 
+    if (typed->cmd == &cmd_every && typed->operand_count > 1)
+        session = typed->operands[1]; /* behind WHEN */
     /* inside a team's pane, the first operand may be a TARGET */
     if (session == NULL && typed->operand_count > 0 &&
         (getenv("MAS_SESSION_ID") == NULL || complete_host_of(typed, typed->operands[0]) != NULL))
@@ -194,7 +203,7 @@ static void offer_kind(struct typed *typed, enum offer kind)
         {OFFER_ALLOW, {"once", "always", "clear"}}, {OFFER_REJECT, {"once", "always"}},
     };
 
-    if (kind == OFFER_TARGET || kind == OFFER_STATUS)
+    if (kind == OFFER_TARGET || kind == OFFER_STATUS || kind == OFFER_ACCOUNT)
         begin_list(typed);
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
         for (size_t j = 0; fixed[i].kind == kind && fixed[i].words[j] != NULL; j++)
@@ -225,6 +234,8 @@ static void offer_kind(struct typed *typed, enum offer kind)
         offer_templates(typed);
     else if (kind == OFFER_PRESET)
         offer_presets(typed);
+    else if (kind == OFFER_ACCOUNT)
+        offer_accounts(typed);
     else if (kind == OFFER_KEPT)
         offer_kept(typed);
 }
@@ -300,6 +311,8 @@ static void read_words(struct typed *typed, char **words, size_t last)
                 typed->opt = opt;
             else if (strcmp(opt->name, "session") == 0)
                 typed->session = value != NULL ? value : words[i];
+            else if (typed->cmd == &cmd_every && *opt->name == 'a') /* --at and --after say WHEN */
+                typed->operands[typed->operand_count++] = words[i];
         }
     }
     if (typed->opt != NULL && strcmp(typed->prefix, "=") == 0)

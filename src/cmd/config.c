@@ -3,8 +3,8 @@
 #include "cli/table.h"
 #include "cmd.h"
 
-/* Called for each setting, each variable that [env] sets, each key of a preset that a mas.ini
- * sets, and each key of a host. `restart`: see SETTING_OF_HOSTS. */
+/* Called for each setting, each variable that [env] sets, each account, each key of a preset that a
+ * mas.ini sets, and each key of a host. `restart`: see SETTING_OF_HOSTS. */
 typedef void each_fn(const char *key, const char *value, bool restart, const char *origin,
                      void *arg);
 
@@ -18,6 +18,10 @@ static void each_setting(const struct config *config, each_fn *each, void *arg)
     for (size_t i = 0; i < config->env_count; i++) {
         _cleanup_free_ char *key = mem_printf("env.set.%s", config->env[i].name);
         each(key, config->env[i].value, true, config->env[i].origin, arg);
+    }
+    for (size_t i = 0; i < config->accounts.count; i++) { /* what it sets is secret */
+        _cleanup_free_ char *key = mem_printf("account.%s", config->accounts.list[i].name);
+        each(key, "", true, config->accounts.list[i].file, arg);
     }
     for (size_t i = 0; i < config->preset_key_count; i++) {
         _cleanup_free_ char *key = mem_printf("preset.%s", config->preset_keys[i].name);

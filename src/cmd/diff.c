@@ -102,8 +102,7 @@ static void diff_number(size_t number, void *arg)
 /* Moves what is said of one agent to the end of all that is said. */
 static void take_part(struct diff_job *job, struct diff_part *part, int *rc, struct err *err)
 {
-    for (char **fault = part->faults; fault != NULL && *fault != NULL; fault++)
-        err_warn("%s", *fault);
+    warn_each(part->faults);
     str_addn(&job->text, str_text(&part->text), part->text.len);
     if (part->json.len > 0 && part->err.code == MAS_OK)
         json_put_raw(&job->json, NULL, part->json.data);
@@ -175,10 +174,10 @@ static int add_landing(const struct code_call *code, struct diff_job *job, struc
     return 0;
 }
 
-/* Remembers what a person is shown of work that will land here. It is asked before, so what comes
- * meanwhile counts as not shown. */
-static int note_seen(struct call *call, const struct carry *carry, const char *session,
-                     bool *ret_done, struct err *err)
+/* Asks what a person will be shown of work that will land here: what comes meanwhile counts as not
+ * shown. */
+static int ask_main(struct call *call, const struct carry *carry, const char *session,
+                    bool *ret_done, struct err *err)
 {
     _cleanup_carried_ struct carried_work work = CARRIED_WORK_INIT;
     int count = call->operand_count;
@@ -189,7 +188,19 @@ static int note_seen(struct call *call, const struct carry *carry, const char *s
         return 0;
     if (carry_look(carry, session, &work, err) == -1)
         return -1;
-    return work.path != NULL ? carry_note_seen(&work, err) : 0;
+    if (work.path != NULL) {
+        strv_push(&call->texts, work.workspace);
+        strv_push(&call->texts, work.main);
+    }
+    return 0;
+}
+
+/* It was shown. */
+static int note_seen(struct call *call, struct err *err)
+{
+    size_t count = strv_len(call->texts);
+
+    return count < 2 ? 0 : carry_note_seen(call->texts[count - 2], call->texts[count - 1], err);
 }
 
 static int run_diff(struct call *call, struct err *err)
@@ -242,6 +253,7 @@ const struct cmd cmd_diff = {
     .on = ON_TARGET,
     .who = WHO_AGENTS,
     .takes = TAKES_JSON,
-    .from_here = note_seen,
+    .from_here = ask_main,
+    .back_here = note_seen,
     .run = run_diff,
 };

@@ -53,8 +53,7 @@ static int run_fork(struct call *call, struct err *err)
     progress_begin(&life, "copying", call->quiet);
     int rc = grow_add(&life, id, &wish, &grown, err);
     progress_end();
-    for (char **note = notes; note != NULL && *note != NULL; note++)
-        err_warn("%s", *note);
+    warn_each(notes);
     if (rc == 0)
         print(call, id, &grown);
     free(grown.branch);

@@ -131,7 +131,7 @@ static void print_outside_table(const struct outside_list *list)
         table_add(&table, id, NULL);
         table_add(&table, program, NULL);
         table_add(&table, age, NULL);
-        table_add(&table, size, NULL);
+        table_add(&table, session->in_database ? "-" : size, NULL);
         table_add(&table, session->directory != NULL ? session->directory : "-", NULL);
         table_add(&table, session->words != NULL ? session->words : "-", NULL);
     }

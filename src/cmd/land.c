@@ -1,6 +1,7 @@
 #include "code/land.h"
 #include "cli/code.h"
 #include "cli/person.h"
+#include "cli/pr_watch.h"
 #include "cli/print.h"
 #include "client/survey.h"
 #include "code/carried.h"
@@ -13,7 +14,10 @@ static const struct opt opts[] = {
     {0, "squash", NULL, "make one commit of all"},
     {0, "rebase", NULL, "put each commit onto the branch, without merges"},
     {0, "push", NULL, "then push the branch, as 'git push' does"},
-    {0, "pr", NULL, "open a pull request with gh instead of landing"},
+    {0, "pr", NULL, "open a pull request instead of landing"},
+    {0, "watch", NULL, "then give agents what its checks and reviews ask for"},
+    {0, "rounds", "N", "at most so many times; 3 without it"},
+    {0, "wait", NULL, "wait until it is green, merged or given up"},
     {0, "check", NULL, "run the check first, and land only if it succeeds"},
     {0, "dry-run", NULL, "say what would land, and change nothing"},
     {'m', "message", "TEXT", "the message of the commit"},
@@ -58,6 +62,11 @@ static int parse_way(const struct call *call, enum land_way *ret, struct err *er
     for (size_t i = 0; call_opt(call, "dry-run") != NULL && i < ARRAY_LEN(others) - 1; i++)
         if (call_opt(call, others[i]) != NULL)
             return err_set(err, MAS_USAGE, "cannot use --dry-run with --%s", others[i]);
+    static const char *const watching[] = {"rounds", "wait", "watch"};
+    for (size_t i = 0; i < ARRAY_LEN(watching); i++)
+        if (call_opt(call, watching[i]) != NULL && call_opt(call, i < 2 ? "watch" : "pr") == NULL)
+            return err_set(err, MAS_USAGE, "cannot use --%s without --%s", watching[i],
+                           i < 2 ? "watch" : "pr");
     if (call_opt(call, "pr") == NULL)
         return *ret == LAND_REBASE && call_opt(call, "message") != NULL
                    ? err_set(err, MAS_USAGE, "cannot use --rebase with --message")
@@ -96,20 +105,49 @@ static void print_dry(const struct team_project *of, const struct land_options *
 }
 
 /* Opens a pull request, or says how. */
-static int ask(const struct repo *repo, const struct team_project *of,
+static int ask(const struct pr_forge *forge, const struct repo *repo, const struct team_project *of,
                const struct land_options *options, struct err *err)
 {
     _cleanup_asking_ struct land_asking asking = {.push = NULL};
+    _cleanup_str_ struct str page = STR_INIT;
 
-    if (land_request(repo, of, options, &asking, err) == -1)
+    if (land_request(repo, of, options, forge, &asking, err) == -1)
         return -1;
-    if (asking.push == NULL)
-        return 0;
-    err_warn("gh is not in PATH, so this is left to you: push the branch, then open the page");
-    printf("%s\n", asking.push);
-    if (asking.page != NULL)
-        printf("%s\n", asking.page);
+    if (asking.push != NULL) {
+        err_warn("gh is not in PATH, so this is left to you: push the branch, then open the page");
+        printf("%s\n", asking.push);
+    }
+    if (asking.page != NULL) {
+        str_add_visible(&page, asking.page, strlen(asking.page));
+        printf("%s\n", str_text(&page));
+    }
     return 0;
+}
+
+/* Opens a pull request, and watches it. `lock` is that of code.git. */
+static int ask_and_watch(struct call *call, const char *id, const struct team *team,
+                         const struct repo *repo, const struct land_options *options, int *lock,
+                         struct err *err)
+{
+    _cleanup_forge_ struct pr_forge forge = PR_FORGE_INIT;
+    _cleanup_every_entry_ struct every_entry entry = {.number = 0};
+    const char *onto =
+        options->onto != NULL ? options->onto : team->project.onto + strlen("refs/heads/");
+    bool watch = call_opt(call, "watch") != NULL;
+
+    if (pr_find_forge(&call->config, team->project.path, &forge, err) == -1)
+        return -1;
+    if (watch && forge.file == NULL)
+        return err_set(err, MAS_NOT_FOUND, "cannot watch: gh is not in PATH");
+    if ((watch && pr_watch_plan(call, id, team, &entry, err) == -1) ||
+        ask(&forge, repo, &team->project, options, err) == -1)
+        return -1;
+    if (!watch)
+        return 0;
+    if (pr_watch_begin(call, id, repo, &forge, onto, &entry, err) == -1)
+        return err_wrap(err, "cannot watch the pull request");
+    fd_closep(lock);
+    return call_opt(call, "wait") == NULL ? 0 : pr_watch_wait(call, id, entry.number, err);
 }
 
 /* Finds the check, which runs behind the wall of the first agent that writes. */
@@ -227,7 +265,7 @@ static int run_land(struct call *call, struct err *err)
     if (call_opt(call, "check") != NULL)
         options.check = &check;
     if (call_opt(call, "pr") != NULL)
-        return ask(&repo, &team.project, &options, err);
+        return ask_and_watch(call, id, &team, &repo, &options, &lock, err);
     if ((options.dry_run ? land_dry : land)(&repo, &team.project, &options, &result, err) == -1)
         return -1;
     if (result.check.why != NULL)
@@ -272,32 +310,55 @@ static int check_branch(const struct carry *carry, const struct carried_work *wo
     return err_hint(err, "name the branch with --onto BRANCH");
 }
 
+/* The machine does not answer: at least no work tree here is to lag behind its branch. */
+static void finish_here(const struct call *call, const struct carry *carry, const char *session)
+{
+    struct err why = ERR_INIT;
+    bool done = false;
+
+    if (call_opt(call, "dry-run") != NULL || person_check("land", &why) == -1)
+        return;
+    if (carry_finish(carry, session, &done, &why) == -1)
+        err_warn("the landing that was killed cannot be finished: %s", why.text);
+    else if (done)
+        err_warn("the landing that was killed is finished here; host '%s' does not know",
+                 carry->remote->name);
+}
+
 /* Lands here what a session on another machine made of a project that is here. */
 static int bring_home(struct call *call, const struct carry *carry, const char *session,
                       bool *ret_done, struct err *err)
 {
     _cleanup_carried_ struct carried_work work = CARRIED_WORK_INIT;
     _cleanup_repo_ struct repo repo = REPO_INIT;
+    static const char *const theirs[][2] = {{"check", "the check"}, {"watch", "the team"}};
     _cleanup_land_ struct land_result result = LAND_RESULT_INIT;
+    _cleanup_forge_ struct pr_forge forge = PR_FORGE_INIT;
     _cleanup_close_ int lock = -1;
     struct land_options options;
 
     *ret_done = false;
-    if (carry_look(carry, session, &work, err) == -1)
+    if (carry_look(carry, session, &work, err) == -1) {
+        if (err->code == MAS_UNREACHED)
+            finish_here(call, carry, session);
         return -1;
+    }
     if (work.path == NULL)
         return 0;
     *ret_done = true;
-    if (call_opt(call, "check") != NULL)
-        return err_set(err, MAS_USAGE,
-                       "cannot use --check: the check of session '%s:%s' is on its machine",
-                       carry->remote->name, session);
+    for (size_t i = 0; i < ARRAY_LEN(theirs); i++)
+        if (call_opt(call, theirs[i][0]) != NULL)
+            return err_set(err, MAS_USAGE,
+                           "cannot use --%s: %s of session '%s:%s' is on its machine", theirs[i][0],
+                           theirs[i][1], carry->remote->name, session);
     if (read_options(call, &options, err) == -1 ||
         check_branch(carry, &work, &options, err) == -1 ||
         carry_fetch(carry, &work, &repo, &lock, err) == -1)
         return -1;
     if (call_opt(call, "pr") != NULL)
-        return ask(&repo, &work.project, &options, err);
+        return pr_find_forge(&call->config, work.project.path, &forge, err) == -1
+                   ? -1
+                   : ask(&forge, &repo, &work.project, &options, err);
     if ((options.dry_run ? land_dry : land)(&repo, &work.project, &options, &result, err) == -1)
         return -1;
     if (!options.dry_run)
@@ -321,7 +382,9 @@ const struct cmd cmd_land = {
                "has already. --push uses your own git configuration and never forces; if it "
                "fails, the branch has landed all the same. --pr lands nothing: it pushes the "
                "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH; "
-               "without gh it prints the command and the page for that. --check runs the check "
+               "without gh it prints the command and the page for that. --watch goes on with it: "
+               "what its checks and reviews ask for goes, as data, to the agent whose commits it "
+               "is about, and what that commits is pushed. --check runs the check "
                "of merges on the commit that would land.",
     .opts = opts,
     .operands_max = 0,

@@ -3,6 +3,7 @@
 #include "cli/new_job.h"
 #include "cli/new_options.h"
 #include "cli/print.h"
+#include "cli/words.h"
 #include "client/roster.h"
 #include "client/survey.h"
 #include "cmd/show.h"
@@ -19,6 +20,7 @@ static const struct opt opts[] = {
     {0, "no-start", NULL, "only create the workspace"},
     {'a', "attach", NULL, "attach to the session"},
     {'d', "detach", NULL, "do not attach, with a PROMPT"},
+    {0, "with-included", NULL, "let what .worktreeinclude names go to the host, unasked"},
     {0, "tries", "N", "give the PROMPT to N agents, each with a branch of its own"},
     {0, "check-with", "CMD", "what has to succeed on the work, for compare and merge"},
     NEW_JOB_OPTIONS,
@@ -87,8 +89,7 @@ static int make(struct call *call, const struct life_options *options, struct ne
     if (rc == -1)
         return -1;
     warn_memory(&memory);
-    for (char **note = notes; note != NULL && *note != NULL; note++)
-        err_warn("%s", *note);
+    warn_each(notes);
     if (options->start && !call->quiet)
         warn_job(&call->config);
     new_options_warn(given, &session);
@@ -156,41 +157,6 @@ static int take_tries(const struct call *call, struct life_options *options,
     return 0;
 }
 
-/* Fails if a check has words that only a shell understands: it would run, and mean another thing.
- */
-static int check_no_shell(const char *command, struct err *err)
-{
-    static const char *const shell[] = {"&&", "||", "|", ";", "&", ">", "<"};
-    _cleanup_strv_ char **words = NULL;
-
-    if (str_split_words(command, &words, err) == -1)
-        return -1;
-    for (char **word = words; word != NULL && *word != NULL; word++) {
-        size_t len = strlen(*word);
-        bool found = len > 1 && (*word)[len - 1] == ';';
-        for (size_t i = 0; i < ARRAY_LEN(shell); i++)
-            found = found || strcmp(*word, shell[i]) == 0;
-        if (!found)
-            continue;
-        (void)err_set(err, MAS_USAGE, "cannot use '%s' in --check-with: no shell runs the command",
-                      *word);
-        return err_hint(err, "for one: --check-with \"sh -c 'COMMANDS'\"");
-    }
-    return 0;
-}
-
-/* Reads --check-with. */
-static int take_check(const struct call *call, struct life_options *options, struct err *err)
-{
-    options->check = call_opt(call, "check-with");
-    if (options->check == NULL)
-        return 0;
-    if (options->check[0] == '\0' || !value_is_command(options->check) ||
-        strlen(options->check) > TEAM_COMMAND_MAX)
-        return call_bad_value(call, "check-with", "a command of at most 8192 bytes", err);
-    return check_no_shell(options->check, err);
-}
-
 /* What a sentence says beside its words: one agent, on the repository around, in front of whoever
  * types it. */
 static int take_sentence(const struct call *call, struct life_options *options,
@@ -232,6 +198,7 @@ static int run_new(struct call *call, struct err *err)
     struct life_options options = {
         .id = call_opt(call, "id"),
         .start = call_opt(call, "no-start") == NULL,
+        .included = call_opt(call, "with-included") != NULL,
     };
     const char *mode = call_opt(call, "mode");
     bool wants_attach = call_opt(call, "attach") != NULL;
@@ -243,7 +210,7 @@ static int run_new(struct call *call, struct err *err)
     if (wants_attach && call_opt(call, "host") == NULL && check_attach(call, err) == -1)
         return -1;
     if (new_options_read(call, &options, &given, err) == -1 ||
-        take_check(call, &options, err) == -1)
+        words_check(call, &options.check, err) == -1)
         return -1;
     if (call->operand_count == 0 && call_opt(call, "tries") != NULL)
         return err_set(err, MAS_USAGE, "cannot use --tries without a PROMPT");
@@ -256,13 +223,72 @@ static int run_new(struct call *call, struct err *err)
                                 : make(call, &options, &given, wants_attach, err);
 }
 
+/* Gives the call an option, which has one value from then on; the call takes it over. */
+static void give(struct call *call, const char *name, char *value)
+{
+    const struct opt *opt = opts;
+    size_t kept = 0;
+
+    while (strcmp(opt->name, name) != 0)
+        opt++;
+    for (size_t i = 0; i < call->given_count; i++)
+        if (strcmp(call->given[i].opt->name, name) != 0)
+            call->given[kept++] = call->given[i];
+    call->given = mem_room(call->given, call->given_count, sizeof *call->given);
+    strv_push(&call->texts, value);
+    free(value);
+    call->given[kept++] =
+        (struct given){.opt = opt, .value = call->texts[strv_len(call->texts) - 1]};
+    call->given_count = kept;
+}
+
+/* Finds out whether what .worktreeinclude names goes along. */
+static int ask_files(const struct call *call, const struct carry *carry,
+                     const struct carried_project *going, bool *ret, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+    _cleanup_str_ struct str text = STR_INIT;
+
+    *ret = call_opt(call, "with-included") != NULL;
+    if (*ret || going->files.count == 0)
+        return 0;
+    if (consent_possible() &&
+        consent_ask_files(going->project.path, &going->files, carry->remote->name, ret, err) == -1)
+        return -1;
+    for (size_t i = 0; !*ret && i < going->files.count; i++)
+        strv_push(&names, going->files.files[i].name);
+    git_show_names(names, &text);
+    if (!*ret)
+        err_warn("what .worktreeinclude names is not taken along: %s; it goes with: "
+                 "--with-included",
+                 text.data);
+    return 0;
+}
+
+/* Takes it along for the session, which gets its id here. */
+static int take_files(struct call *call, const struct carry *carry,
+                      const struct carried_project *going, struct err *err)
+{
+    const char *given = call_opt(call, "id");
+    char id[ID_TEXT];
+
+    if (given != NULL ? !id_normalise(given, id) : id_make(id, err) == -1)
+        return given != NULL ? 0 : -1; /* the other machine refuses it */
+    if (carry_put(carry, going, id, err) == -1)
+        return -1;
+    give(call, "with-included", mem_dup(""));
+    give(call, "id", mem_dup(id));
+    return 0;
+}
+
 /* A path that is not relative is one on the other machine. */
 static int take_project(struct call *call, const struct carry *carry, const char *session,
                         bool *ret_done, struct err *err)
 {
     const char *project = call_opt(call, "project");
-    _cleanup_strv_ char **notes = NULL;
-    _cleanup_free_ char *there = NULL;
+    _cleanup_going_ struct carried_project going = CARRIED_PROJECT_INIT;
+    char *there = NULL;
+    bool files = false;
 
     (void)session;
     *ret_done = false;
@@ -274,15 +300,13 @@ static int take_project(struct call *call, const struct carry *carry, const char
                       project, carry->remote->name);
         return err_hint(err, "commit them first");
     }
-    if (carry_send(carry, project, &there, &notes, err) == -1)
+    if (carry_prepare(project, &going, err) == -1 ||
+        ask_files(call, carry, &going, &files, err) == -1 ||
+        carry_send(carry, &going, &there, err) == -1)
         return -1;
-    for (char **note = notes; note != NULL && *note != NULL; note++)
-        err_warn("%s", *note);
-    strv_push(&call->texts, there);
-    for (size_t i = 0; i < call->given_count; i++)
-        if (strcmp(call->given[i].opt->name, "project") == 0)
-            call->given[i].value = call->texts[strv_len(call->texts) - 1];
-    return 0;
+    give(call, "project", there);
+    warn_each(going.notes);
+    return files ? take_files(call, carry, &going, err) : 0;
 }
 
 const struct cmd cmd_new = {

@@ -113,7 +113,7 @@ static const struct cmd cmd_check_action = {
         "is marked 'wrong', and 12 if a host was not reached.",
     .operands_max = 1,
     .root = ROOT_IF_THERE,
-    .who = WHO_PERSONS,
+    .who = WHO_PERSONS_ANYWHERE,
     .takes = TAKES_JSON,
     .run = run_check,
 };
@@ -158,7 +158,7 @@ static const struct cmd cmd_add_action = {
     .operands_min = 2,
     .operands_max = 2,
     .root = ROOT_NEEDED,
-    .who = WHO_PERSONS,
+    .who = WHO_PERSONS_ANYWHERE,
     .takes = TAKES_QUIET,
     .run = run_add,
 };
@@ -184,7 +184,7 @@ static const struct cmd cmd_forward_action = {
     .operands_min = 1,
     .operands_max = 2,
     .root = ROOT_IF_THERE,
-    .who = WHO_PERSONS,
+    .who = WHO_PERSONS_ANYWHERE,
     .does = WAITS_LONG,
     .run = run_forward,
 };

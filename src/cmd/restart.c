@@ -31,7 +31,7 @@ static int run_restart(struct call *call, struct err *err)
     roster_ask_coming(&roster, restart, TARGETS_COME_MS);
     hosts_finish(roster.calls, roster.count, RESTART_MS, NULL, NULL);
     size_t count = 0;
-    if (targets_bring_back(call, &roster, &count, err) == -1)
+    if (targets_bring_back(call, &roster, HOST_ABSENT, &count, err) == -1)
         return -1;
     for (size_t i = 0; i < roster.count; i++) {
         const char *id = roster.agents[i].agent->id;

@@ -38,18 +38,23 @@ static int run_restore(struct call *call, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     struct life life = {.root = &call->root, .config = &call->config};
+    _cleanup_str_ struct str dropped = STR_INIT;
     const struct archive_restore options = {
         .file = call->operands[0],
         .name = call_opt(call, "name"),
         .new_id = call_opt(call, "new-id") != NULL,
         .links = call_opt(call, "links") != NULL,
         .takeover = call_opt(call, "takeover") != NULL,
+        .no_accounts = &dropped,
         .own = own_conversations,
     };
 
     progress_begin(&life, "restoring", call->quiet);
     int rc = archive_restore(&life, &options, &session, err);
     progress_end();
+    if (rc == 0 && dropped.len > 0)
+        err_warn("another machine wrote the archive: the accounts of %s are left out",
+                 dropped.data);
     return rc == -1 ? -1 : print_made(call, &session, false, err);
 }
 

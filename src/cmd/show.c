@@ -289,16 +289,20 @@ static void add_limits(const struct session_detail *detail, struct table *table)
     add_rows(roster, "limits", texts, table);
 }
 
-static void add_ports(const struct session_detail *detail, struct table *table)
+static void add_ports_and_accounts(const struct session_detail *detail, struct table *table)
 {
     const struct roster *roster = &detail->roster;
     _cleanup_strv_ char **texts = mem_alloc((roster->count + 1) * sizeof *texts);
+    _cleanup_strv_ char **accounts = mem_alloc((roster->count + 1) * sizeof *accounts);
 
     for (size_t i = 0; i < roster->count; i++) {
-        int port = roster->agents[i].status.port;
+        const struct agent_status *status = &roster->agents[i].status;
+        int port = status->port;
         texts[i] = port == 0 ? mem_dup("") : mem_printf("%d-%d", port, port + PORTS_EACH - 1);
+        accounts[i] = mem_dup(status->account != NULL ? status->account : "");
     }
     add_rows(roster, "ports", texts, table);
+    add_rows(roster, "accounts", accounts, table);
 }
 
 /* Adds the budget of all agents together, and those of each. */
@@ -346,6 +350,12 @@ static void print_fields(const struct call *call, const struct session_detail *d
     if (detail->code.tried.agent != NULL)
         str_addf(&tried, "files of agent '%s', tried in %s", detail->code.tried.agent,
                  detail->code.tried.top);
+    _cleanup_str_ struct str lost = STR_INIT;
+    if (view->lost_after != 0) {
+        char when[TIME_TEXT];
+        time_format(view->lost_after, when);
+        str_addf(&lost, "what came after the save of %s", when);
+    }
     const struct {
         const char *name, *value;
     } fields[] = {
@@ -359,6 +369,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
         {"private", view->row.private ? "yes" : "no"},
         {"created", view->row.created},
         {"last activity", activity},
+        {"lost", str_text(&lost)},
         {"workspace", dir},
         {"disk use", size},
         {"project", str_text(&project)},
@@ -375,7 +386,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
     }
     add_walls(call, detail, &table);
     add_limits(detail, &table);
-    add_ports(detail, &table);
+    add_ports_and_accounts(detail, &table);
     add_budgets(detail, &table);
     table_print(&table);
     table_free(&table);

@@ -14,6 +14,7 @@
 #include "fleet/move.h"
 #include "memory/store.h"
 #include "os/file.h"
+#include "session/errand.h"
 
 static const struct opt opts[] = {
     {0, "crashed", NULL, "start every session that was active before a crash or reboot"},
@@ -36,14 +37,21 @@ static int bring_back(const struct call *call, const char *id, struct str *names
     roster_ask(&roster, "{\"do\":\"status\"}", NULL, 0);
     roster_ask_coming(&roster, "{\"do\":\"status\"}", HOSTS_COME_MS);
     roster_finish(&roster, HOSTS_ANSWER_MS);
-    if (workspace_env_waits(roster.teams[0].dir))
-        return 0; /* the hosts are starting */
+    enum host_answer missing = HOST_ABSENT;
+    if (workspace_env_waits(roster.teams[0].dir)) {
+        /* the hosts are starting, but for those whose panes were not made: add was killed */
+        const struct roster_request live = {.what = "start", .head = "{\"do\":\"status\"}"};
+        missing = HOST_ENDED;
+        if (roster_ask_live(&call->root, &roster, &live, err) == -1)
+            return -1;
+        roster_finish(&roster, HOSTS_ANSWER_MS);
+    }
     for (size_t i = 0; i < roster.count; i++)
-        if (roster.calls[i].answer == HOST_ABSENT)
+        if (roster.calls[i].answer == missing)
             str_addf(names, "%s%s", names->len > 0 ? "," : "", roster.agents[i].agent->id);
-    if (targets_bring_back(call, &roster, &count, err) == -1)
+    if (targets_bring_back(call, &roster, missing, &count, err) == -1)
         return -1;
-    for (size_t i = 0; i < roster.count; i++)
+    for (size_t i = 0; count > 0 && i < roster.count; i++)
         if (roster.calls[i].answer == HOST_ABSENT && roster_failure(&roster, i, "start", err) == -1)
             return err_hint(err, "its pane says why: mas peek %s %s", id,
                             roster.agents[i].agent->id);
@@ -136,6 +144,9 @@ static int start_one(struct call *call, const struct life *life, const char *id,
     if (start_and_tell(call, &with, id, &was, err) == -1 ||
         (was && bring_back(call, id, &names, err) == -1))
         return -1;
+    struct err why = ERR_INIT;
+    if (!was && errand_begin_all(&call->root, &call->config, id, &why) == -1)
+        err_warn("session '%s': %s", session_label(&call->root, id).text, why.text);
     if (loss != NULL)
         err_warn("session '%s': %s", session_label(&call->root, id).text, loss);
     if (call->quiet)

@@ -210,7 +210,7 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
 
 /* Which columns the table has because an agent tells something for them. */
 struct told_columns {
-    bool context, cost, resources;
+    bool context, cost, account, resources;
 };
 
 static struct told_columns find_columns(const struct look *look)
@@ -221,6 +221,7 @@ static struct told_columns find_columns(const struct look *look)
         const struct roster_agent *one = &look->roster.agents[i];
         if (!one->told)
             continue;
+        columns.account = columns.account || one->status.account[0] != '\0';
         columns.resources = columns.resources || one->status.resources.memory != -1;
         if (!one->status.talks)
             continue;
@@ -250,6 +251,8 @@ static void add_usage_cells(const struct roster_agent *one, const struct told_co
         table_add(table, context, NULL);
     if (columns->cost)
         table_add(table, cost, NULL);
+    if (columns->account)
+        table_add(table, one->told ? one->status.account : "", NULL);
     if (columns->resources) {
         table_add(table, cpu, NULL);
         table_add(table, memory, NULL);
@@ -349,6 +352,8 @@ static bool has_column(const struct look *look, const struct told_columns *colum
         return columns->context;
     if (strcmp(head, "COST") == 0)
         return columns->cost;
+    if (strcmp(head, "ACCOUNT") == 0)
+        return columns->account;
     if (strcmp(head, "CPU") == 0 || strcmp(head, "MEM") == 0)
         return columns->resources;
     return look->has_code || (strcmp(head, "BRANCH") != 0 && strcmp(head, "CODE") != 0);
@@ -357,11 +362,11 @@ static bool has_column(const struct look *look, const struct told_columns *colum
 /* Prints the table of the agents in at most `rows` rows. `order` may be NULL. */
 static void print_table(const struct look *look, const size_t *order, size_t rows)
 {
-    static const char *const heads[] = {"SESSION", "AGENT", "ROLE",     "STATE", "SINCE",
-                                        "BRANCH",  "CODE",  "CONTEXT",  "COST",  "CPU",
-                                        "MEM",     "PID",   "RESTARTS", "NOTE"};
+    static const char *const heads[] = {"SESSION", "AGENT", "ROLE",    "STATE",    "SINCE",
+                                        "BRANCH",  "CODE",  "CONTEXT", "COST",     "ACCOUNT",
+                                        "CPU",     "MEM",   "PID",     "RESTARTS", "NOTE"};
     static const char *const spare[] = {"MEM",    "CPU",   "PID",     "RESTARTS", "ROLE",
-                                        "BRANCH", "SINCE", "CONTEXT", NULL};
+                                        "BRANCH", "SINCE", "CONTEXT", "ACCOUNT",  NULL};
     const struct told_columns columns = find_columns(look);
     struct table table = {.spare = spare, .whole_last = !look->watch};
     int64_t now = time_epoch_ms();

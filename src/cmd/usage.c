@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "cli/each_session.h"
 #include "cli/print.h"
+#include "cli/quota.h"
 #include "cli/roots.h"
 #include "cli/table.h"
 #include "cmd.h"
@@ -468,6 +469,8 @@ static int run_usage(struct call *call, struct err *err)
 {
     _cleanup_sums_ struct usage_sums sums = {.total = empty_line()};
 
+    if (call_opt(call, "quota") != NULL)
+        return quota_print(call, err);
     if (read_by(call, false, &sums.by, err) == -1)
         return -1;
     int rc = find_sessions(call, &sums, err);
@@ -491,6 +494,7 @@ static int run_usage(struct call *call, struct err *err)
 
 static const struct opt opts[] = {
     {0, "by", "WHAT", "one line for each session, agent, query, day or model"},
+    {0, "quota", NULL, "how much is used of the windows of the providers, as the programs tell"},
     {.name = NULL},
 };
 
@@ -501,13 +505,16 @@ const struct cmd cmd_usage = {
     .summary = "show what agents have used: turns, time, tokens, cost",
     .examples = "mas usage\n"
                 "mas usage shop\n"
-                "mas usage --by day",
+                "mas usage --by day\n"
+                "mas usage --quota",
     .details = "Sums are those of memory.db, also of stopped sessions. What an agent does not "
                "tell is blank. TIME is the time in which agents work, without waiting for a "
                "person; TOKENS are the totals that agents tell, or else the sum of their parts. "
                "Costs of different currencies are not added up. Days are those of UTC. Without "
                "SESSION, show the team in whose pane the command runs; elsewhere show all "
-               "sessions. For a single SESSION, show its agents.",
+               "sessions. For a single SESSION, show its agents. With --quota, show for each "
+               "login how much is used of its provider's windows, when they begin anew, and "
+               "when that was told.",
     .opts = opts,
     .operands_max = -1,
     .root = ROOT_IF_THERE,

@@ -69,7 +69,7 @@ static char **make_env(const struct repo *repo, const char *tree)
 }
 
 /* Returns the last lines of the log. The caller frees them. */
-static char *read_tail(const struct repo *repo)
+static char *read_tail(const struct repo *repo, int count)
 {
     _cleanup_free_ char *path = mem_printf("%s/" CHECK_LOG, repo->workspace);
     _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -88,7 +88,7 @@ static char *read_tail(const struct repo *repo)
         len--;
     size_t from = len;
     for (int lines = 0; from > 0; from--)
-        if (text[from - 1] == '\n' && ++lines == LINES_SHOWN)
+        if (text[from - 1] == '\n' && ++lines == (count > 0 ? count : LINES_SHOWN))
             break;
     return mem_dupn(text + from, len - from);
 }
@@ -129,7 +129,7 @@ static int run(const struct repo *repo, const struct check *check, const char *t
         ret->why = mem_printf("it takes longer than %d s", check->timeout_ms / 1000);
         rc = 0;
     }
-    ret->output = read_tail(repo);
+    ret->output = read_tail(repo, check->lines);
     return rc;
 }
 

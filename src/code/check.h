@@ -18,6 +18,7 @@ struct check_program {
 struct check {
     const char *command; /* words with the shell's quoting; "": no check */
     int timeout_ms;
+    int lines; /* of its output that are kept, the last ones; 0: ten */
     /* Runs it behind the wall of the agent whose commit it runs on, because agents write what a
      * check runs, and ends all that it has started. *ret_status is its exit code, or 128 + signal.
      * Fails with MAS_TIMEOUT if it took longer than timeout_ms. */

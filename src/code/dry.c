@@ -18,7 +18,8 @@ static bool is_left(int fd)
            flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-void dry_sweep(void)
+/* Removes what killed commands of this user have left. */
+static void sweep(void)
 {
     _cleanup_close_ int tmp = open(TMP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_strv_ char **names = NULL;
@@ -37,7 +38,7 @@ int dry_begin(struct dry *ret, struct err *err)
 {
     struct err ignored = ERR_INIT;
 
-    dry_sweep();
+    sweep();
     for (;;) {
         char path[] = TMP "/" PREFIX "XXXXXX";
         if (mkdtemp(path) == NULL)

@@ -2,7 +2,7 @@
  * The directory of a dry run, for what git writes: in /tmp, because nothing changes in the session.
  *
  * It is locked as long as its writer lives. So one that a killed command has left is known by its
- * free lock; the next command that takes the lock of a code.git, or makes a dry run, removes it.
+ * free lock; the next dry run removes it.
  */
 #pragma once
 
@@ -18,5 +18,3 @@ struct dry {
 /* Makes it; release *ret with dry_end(), which removes it. */
 int dry_begin(struct dry *ret, struct err *err);
 void dry_end(struct dry *dry);
-/* Removes what killed commands of this user have left. */
-void dry_sweep(void);

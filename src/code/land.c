@@ -377,7 +377,7 @@ static int check_unfinished(const struct repo *repo, struct err *err)
     if (!land_was_killed(repo))
         return 0;
     (void)err_set(err, MAS_CONFLICT, "cannot say what would land: a landing was killed");
-    return err_hint(err, "finish it with: mas land");
+    return err_hint(err, "finish it first: land without --dry-run");
 }
 
 int land(const struct repo *repo, const struct team_project *project,

@@ -31,6 +31,7 @@
 #pragma once
 
 #include "code/check.h"
+#include "code/pr.h"
 #include "code/repo.h"
 
 enum land_way {
@@ -76,19 +77,21 @@ int land(const struct repo *repo, const struct team_project *project,
  * configuration, credentials and hooks, and never by force. Prints what git prints. */
 int land_push(const struct team_project *project, const char *onto, struct err *err);
 
-/* What opens a pull request where gh is missing. */
+/* What became of a pull request. */
 struct land_asking {
     char *push; /* the command that pushes the branch; NULL: all is done */
-    char *page; /* where the forge then opens one; NULL: it is not known */
+    char *page; /* that of the pull request, or on which the forge opens one; NULL: not known */
 };
 void land_asking_free(struct land_asking *asking);
 #define _cleanup_asking_ __attribute__((cleanup(land_asking_free)))
 
-/* Pushes the integration branch to the project's remote as mas/LABEL and opens a pull request with
- * GitHub's gh. No branch of the project moves. Without gh, the project only gets the objects, and
- * *ret says what to do. The caller holds the lock. */
+/* Pushes the integration branch to the project's remote as mas/LABEL and opens a pull request,
+ * unless there is an open one. No branch of the project moves. Without a program for that, the
+ * project only gets the objects, and *ret says what to do. `forge` NULL: only push, where
+ * nobody sees it, within half an hour. The caller holds the lock. */
 int land_request(const struct repo *repo, const struct team_project *project,
-                 const struct land_options *options, struct land_asking *ret, struct err *err);
+                 const struct land_options *options, const struct pr_forge *forge,
+                 struct land_asking *ret, struct err *err);
 
 /* Returns true if a landing was killed. */
 bool land_was_killed(const struct repo *repo);

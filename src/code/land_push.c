@@ -6,8 +6,8 @@
 #include "code/lfs_carry.h"
 #include "code/project.h"
 #include "git/pack.h"
-#include "os/path.h"
-#include "os/proc.h"
+
+enum { UNSEEN_MS = 1800000 }; /* with the hooks: the lock of code.git is held meanwhile */
 
 /* Finds the remote that `git push` would use for a branch. The caller frees *ret. */
 static int find_remote(const struct project *project, const char *branch, char **ret,
@@ -40,11 +40,13 @@ static int find_remote(const struct project *project, const char *branch, char *
     return 0;
 }
 
-static int push(const struct project *project, const char *remote, const char *spec,
+static int push(const struct project *project, const char *remote, const char *spec, bool unseen,
                 struct err *err)
 {
     int status = 0;
 
+    if (unseen)
+        return git_unseen(project->path, GIT_ARGS("push", "--", remote, spec), UNSEEN_MS, err);
     if (git_as_person(project->path, GIT_ARGS("push", "--", remote, spec), &status, err) == -1)
         return -1;
     return status == 0 ? 0
@@ -63,35 +65,26 @@ int land_push(const struct team_project *project, const char *onto, struct err *
     return project_reopen(project->path, &opened, err) == -1 ||
                    find_remote(&opened, onto + strlen("refs/heads/"), &remote, err) == -1
                ? -1
-               : push(&opened, remote, spec, err);
+               : push(&opened, remote, spec, false, err);
 }
 
-/* Opens a pull request for a branch that was pushed. */
-static int run_gh(const char *gh, const struct project *project, const char *head, const char *base,
-                  const char *message, struct err *err)
+/* Opens a pull request for a branch that was pushed, unless it has one. */
+static int request(const struct pr_forge *forge, const char *head, const char *base,
+                   const char *message, char **ret_url, struct err *err)
 {
-    const char *title = message != NULL ? message : head;
-    const char *body = strchr(title, '\n');
-    _cleanup_free_ char *first = mem_dupn(title, strcspn(title, "\n"));
-    const char *argv[] = {"sh",          "-c",     "cd -- \"$0\" && exec \"$@\"",
-                          project->path, gh,       "pr",
-                          "create",      "--head", head,
-                          "--base",      base,     "--title",
-                          first,         "--body", body != NULL ? body + strspn(body, "\n") : "",
-                          NULL};
-    int status = 0;
+    _cleanup_pr_ struct pr pr = PR_INIT;
+    struct err ignored = ERR_INIT; /* there is none */
 
-    if (proc_run("/bin/sh", (char *const *)(uintptr_t)argv, &status, err) == -1)
-        return -1;
-    if (status == 0)
+    if (pr_ask(forge, head, &pr, &ignored) == 0 && pr.state == PR_OPEN) {
+        *ret_url = TAKE_PTR(pr.url);
         return 0;
-    (void)err_set(err, MAS_FAILED, "cannot open a pull request: gh ended with exit code %d",
-                  status);
-    return err_hint(err, "the branch '%s' was pushed; open it on the web, or run: gh pr create",
-                    head);
+    }
+    if (pr_open(forge, head, base, message, ret_url, err) == 0)
+        return 0;
+    return err_hint(err, "the branch '%s' was pushed; open it on the web", head);
 }
 
-/* Says how a person does what gh would, with the objects that the project has by now. */
+/* Says how a person does what a program would, with the objects that the project has by now. */
 static void tell_request(const struct project *project, const char *remote, const char *spec,
                          const char *base, const char *head, struct land_asking *ret)
 {
@@ -114,10 +107,10 @@ void land_asking_free(struct land_asking *asking)
 }
 
 int land_request(const struct repo *repo, const struct team_project *project,
-                 const struct land_options *options, struct land_asking *ret, struct err *err)
+                 const struct land_options *options, const struct pr_forge *forge,
+                 struct land_asking *ret, struct err *err)
 {
     _cleanup_project_ struct project opened = PROJECT_INIT;
-    _cleanup_free_ char *gh = path_find_program("gh", getenv("PATH"), -1);
     _cleanup_free_ char *head = mem_printf("mas/%s", repo->label);
     _cleanup_free_ char *remote = NULL;
     _cleanup_free_ char *main = NULL;
@@ -143,11 +136,13 @@ int land_request(const struct repo *repo, const struct team_project *project,
     if (pack_copy(&from, &to, "objects/pack/tmp_mas", wanted, err) == -1 ||
         lfs_to_project(&from, wanted, &lfs, &opened, err) == -1)
         return -1;
-    if (gh == NULL) {
+    if (forge == NULL)
+        return push(&opened, remote, spec, true, err);
+    if (forge->file == NULL) {
         tell_request(&opened, remote, spec, base, head, ret);
         return 0;
     }
-    return push(&opened, remote, spec, err) == -1
+    return push(&opened, remote, spec, false, err) == -1
                ? -1
-               : run_gh(gh, &opened, head, base, options->message, err);
+               : request(forge, head, base, options->message, &ret->page, err);
 }

@@ -8,6 +8,7 @@
 
 #include "code/landed.h"
 
+#include "code/carried.h"
 #include "code/merge.h"
 #include "code/project.h"
 #include "git/merge_trees.h"
@@ -116,7 +117,7 @@ void landed_open(const struct repo *repo, const struct team_project *project, st
     add_lenders(&git, ret->objects, &ret->lenders);
     (void)know_refs(&git,
                     GIT_ARGS("for-each-ref", "--format=^%(objectname)", "refs/heads/",
-                             "refs/remotes/", PROJECT_REF_LANDED),
+                             "refs/remotes/", PROJECT_REF_LANDED, CARRIED_REFS),
                     ret, &ret->untold);
     if (project->onto[0] != '\0')
         add_tips(&git, project->onto, ret);

@@ -19,6 +19,7 @@ struct linked_search {
     const struct repo *repo;
     const struct team *team;
     const char *one; /* see linked_find() */
+    bool everywhere; /* not only in the directories of that one */
     char *workspace; /* its path without links, as git writes it */
     struct linked_list *list;
 };
@@ -249,6 +250,15 @@ static void add_found(const struct linked_search *search, int dir, const char *p
     }
 }
 
+/* Returns true if a work tree that a repository lists is not where it should be. */
+static bool is_one_missing(const struct linked_search *search)
+{
+    for (size_t i = 0; i < search->list->count; i++)
+        if (search->list->items[i].tree == NULL)
+            return true;
+    return false;
+}
+
 /* Returns true if what is at `path` goes with the agents that are looked at: of one agent, what is
  * in its own directories, such as "code/AGENT/x". */
 static bool goes(const struct linked_search *search, const char *path)
@@ -277,7 +287,8 @@ static int visit(int dir, const char *path, mode_t type, void *arg)
             mem_printf("%s/%.*s", search->workspace, (int)(slash - path), path);
         add_found(search, dir, tree);
     }
-    return S_ISDIR(type) && !is_git && strcmp(path, CODE_GIT) != 0;
+    return S_ISDIR(type) && !is_git && strcmp(path, CODE_GIT) != 0 &&
+           (slash == NULL || goes(search, path) || search->everywhere);
 }
 
 static void search_session(struct linked_search *search)
@@ -308,6 +319,7 @@ void linked_find(const struct repo *repo, const struct team *team, const char *o
         for (size_t i = 0; i < team->agent_count; i++)
             if (is_wanted(&search, &team->agents[i]))
                 add_repository(&search, team->agents[i].id);
+        search.everywhere = one == NULL || is_one_missing(&search);
         search_session(&search);
     }
     free(search.workspace);

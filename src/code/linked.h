@@ -5,7 +5,9 @@
  *
  * The repository lists them in worktrees/NAME/, with a HEAD, an index and refs for each; the file
  * .git in the work tree names that directory. The list has absolute paths, which are those of
- * earlier once the session has moved. So mas also looks for work trees everywhere in the session.
+ * earlier once the session has moved. So mas also looks for work trees everywhere in the session;
+ * for those of one agent, elsewhere than in its own directories only if one is not where it should
+ * be.
  */
 #pragma once
 

@@ -9,7 +9,6 @@
 #include "code/merge.h"
 
 #include "code/commits.h"
-#include "code/dry.h"
 #include "code/lfs_carry.h"
 #include "code/replay.h"
 #include "code/stranger.h"
@@ -83,7 +82,6 @@ int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err
         struct err ignored = ERR_INIT; /* who needs the name fails */
         (void)tree_remove(dir, temporary[i], &ignored);
     }
-    dry_sweep();
     drop_locks(dir, ".", 0);
     drop_locks(dir, "indexes", 0);
     drop_locks(dir, CODE_VIEW_GIT, 0);
@@ -360,6 +358,23 @@ char **conflict_others(const struct repo *repo, const struct git *git, const cha
         strv_push(&others, str_text(&shown));
     }
     return others;
+}
+
+char *merge_author(const struct repo *repo, const char *base, const char *main, char *const *files)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_free_ char *without = mem_printf("^%s", base);
+    const char *args[FILES_MAX + 8] = {"rev-list", "--no-merges", "--max-count=1",
+                                       main,       without,       "--"};
+    _cleanup_free_ char *commit = NULL;
+    struct err ignored = ERR_INIT;
+    size_t count = 6;
+
+    for (size_t i = 0; i < FILES_MAX && files[i] != NULL; i++)
+        args[count++] = files[i];
+    return git_text(&git, args, &commit, &ignored) == -1 || commit[0] == '\0'
+               ? NULL
+               : find_agent(repo, &git, commit, main);
 }
 
 void conflict_show_others(char *const *others, struct str *to)

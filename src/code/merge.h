@@ -74,5 +74,11 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
 char **conflict_others(const struct repo *repo, const struct git *git, const char *mine,
                        const char *other, char *const *files);
 
+/* Returns the agent whose commit, of those that `main` has and `base` lacks, was the last to change
+ * one of the files; "" if that cannot be told, NULL if there is no such commit. The caller frees
+ * it.
+ */
+char *merge_author(const struct repo *repo, const char *base, const char *main, char *const *files);
+
 /* Appends "; there it was changed by: A; B", or nothing. */
 void conflict_show_others(char *const *others, struct str *to);

@@ -8,7 +8,6 @@
 
 #include "code/placed.h"
 
-#include "base/sha.h"
 #include "git/checkout.h"
 #include "os/file.h"
 #include "os/path.h"
@@ -16,7 +15,6 @@
 enum {
     LIST_MAX = 64 << 10, /* bytes of .worktreeinclude */
     NOTED_MAX = 64, /* of its lines that are tried one by one */
-    RECORD_MAX = 64 << 20, /* bytes of a list of files */
 };
 
 /* ---- .worktreeinclude */
@@ -74,7 +72,8 @@ static int add_ignored(const struct git *git, const struct str *names, struct st
 
 /* What is copied. */
 struct placing {
-    int from; /* the work tree of the project */
+    int from; /* the work tree of the project; -1: `parcel` is used */
+    const struct parcel *parcel;
     struct str names;
     struct str excludes; /* patterns for those that only the person ignores */
 };
@@ -98,15 +97,31 @@ static void add_exclude(const char *name, struct str *to)
     str_addc(to, '\n');
 }
 
+/* Lists the files of the project's work tree that the patterns name; *theirs gets those that the
+ * person's git ignores. */
+static int list_named(int from, struct proc_result *named, struct str *theirs, struct err *err)
+{
+    _cleanup_strv_ char **settings = NULL;
+    struct git there = {.cwd = from, .magic = true};
+
+    if (checkout_settings(from, &settings, NULL, err) == -1)
+        return -1;
+    there.settings = (const char *const *)settings;
+    return git_must(
+               &there,
+               GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-from=" PLACED_LIST),
+               NULL, named, err) == -1
+               ? -1
+               : add_ignored(&there, &named->out, theirs, err);
+}
+
 /* Lists the files of the project that the patterns name and that git ignores, for the person there
- * or for an agent in its work tree. */
+ * or for an agent in its work tree. All those of a parcel are. */
 static int list_files(const struct repo *repo, const char *agent, struct placing *placing,
                       struct err *err)
 {
     _cleanup_free_ char *tree = repo_tree(repo, agent);
     _cleanup_close_ int to = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _cleanup_strv_ char **settings = NULL;
-    struct git there = {.cwd = placing->from, .magic = true};
     const struct git here = {
         .dir = repo->git, .tree = tree, .confined = true, .magic = true, .cwd = to};
     _cleanup_str_ struct str theirs = STR_INIT;
@@ -115,16 +130,13 @@ static int list_files(const struct repo *repo, const char *agent, struct placing
 
     if (to == -1)
         return err_errno(err, "cannot open '%s'", tree);
-    if (checkout_settings(placing->from, &settings, NULL, err) == -1)
+    if (placing->parcel != NULL) {
+        parcel_names(placing->parcel, &named.out);
+        parcel_names(placing->parcel, &theirs);
+    } else if (list_named(placing->from, &named, &theirs, err) == -1) {
         return -1;
-    there.settings = (const char *const *)settings;
-    if (git_must(&there,
-                 GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-from=" PLACED_LIST),
-                 NULL, &named, err) == -1)
-        return -1;
-    int rc = add_ignored(&there, &named.out, &theirs, err) == -1
-                 ? -1
-                 : add_ignored(&here, &named.out, &ours, err);
+    }
+    int rc = add_ignored(&here, &named.out, &ours, err);
     const char *end = str_text(&named.out) + named.out.len;
     const char *their = str_text(&theirs);
     const char *our = str_text(&ours);
@@ -207,214 +219,88 @@ static int write_excludes(const char *git_dir, const struct str *excludes, struc
                      : file_replace(dir, "exclude", excludes->data, excludes->len, 0644, err);
 }
 
-static int copy_one(const struct project *project, int from, int to, const char *name, size_t *left,
-                    struct err *err)
+/* Reads a file of the project's work tree; *left is what all that follow may have. The caller frees
+ * *ret. */
+static int read_one(const struct project *project, int from, const char *name, size_t *left,
+                    struct parcel_file *ret, char **ret_bytes, struct err *err)
 {
     const char *base = NULL;
     _cleanup_close_ int dir = path_open_above(from, name, &base);
-    _cleanup_free_ char *text = NULL;
     struct err why = ERR_INIT;
     struct stat st;
-    size_t len = 0;
 
+    if (str_ends(name, "/"))
+        return refuse(project, name, "it is a repository", err);
     if (strchr(name, '\n') != NULL)
         return refuse(project, name, "its name holds a newline", err);
     if (dir == -1 || fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return refuse(project, name, strerror(errno), err);
     if (S_ISLNK(st.st_mode))
         return refuse(project, name, "it is a symbolic link", err);
-    if (file_read(dir, base, PLACED_FILE_MAX, &text, &len, &why) == -1)
+    if (file_read(dir, base, PLACED_FILE_MAX, ret_bytes, &ret->len, &why) == -1)
         return refuse(project, name, why.text, err);
-    if (len > *left)
+    if (ret->len > *left)
         return refuse(project, PLACED_LIST, "it names more than 256 MiB", err);
-    *left -= len;
-    _cleanup_close_ int parent = path_make_above(to, name, 0755, &base);
-    if (parent == -1)
-        return err_errno(err, "cannot make the directory of '%s'", name);
-    return file_create(parent, base, text, len, st.st_mode & 0777, err);
-}
-
-/* ---- the record */
-
-/* Appends "<hash> <path>\n" for a symbolic link. */
-static void hash_link(int dir, const char *name, struct str *to)
-{
-    char target[PATH_MAX];
-    char hash[SHA256_TEXT];
-    ssize_t len = readlinkat(dir, "", target, sizeof target);
-
-    if (len == -1)
-        return;
-    sha256_of(target, (size_t)len, hash);
-    str_addf(to, "link:%s %s\n", hash, name);
-}
-
-/* Appends "<hash> <path>\n" for each regular file and symbolic link; others get no line. */
-static int hash_files(const struct repo *repo, const char *agent, const struct str *names,
-                      struct str *to, struct err *err)
-{
-    _cleanup_free_ char *tree = repo_tree(repo, agent);
-    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const struct git git = {.dir = repo->git, .confined = true, .cwd = cwd};
-    _cleanup_str_ struct str paths = STR_INIT;
-    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-    const char *end = str_text(names) + names->len;
-
-    if (cwd == -1)
-        return err_errno(err, "cannot open '%s'", tree);
-    for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
-        _cleanup_close_ int fd = path_open_beneath(cwd, name, PATH_ENTRY | O_NOFOLLOW);
-        struct stat st;
-        if (fd == -1 || fstat(fd, &st) == -1 || strchr(name, '\n') != NULL)
-            continue;
-        if (S_ISREG(st.st_mode))
-            str_addf(&paths, "%s\n", name);
-        else if (S_ISLNK(st.st_mode))
-            hash_link(fd, name, to);
-    }
-    if (paths.len == 0)
-        return 0;
-    if (git_must(&git, GIT_ARGS("hash-object", "--no-filters", "--stdin-paths"),
-                 &(struct git_input){paths.data, paths.len}, &result, err) == -1)
-        return -1;
-    char *hashes = result.out.data;
-    char *rest = paths.data;
-    for (char *hash; (hash = strsep(&hashes, "\n")) != NULL && hash[0] != '\0';)
-        str_addf(to, "%s %s\n", hash, strsep(&rest, "\n"));
+    *left -= ret->len;
+    ret->name = name;
+    ret->mode = st.st_mode & 0777;
+    ret->bytes = *ret_bytes;
     return 0;
 }
 
-int placed_record(const struct repo *repo, const char *agent, const struct str *names,
-                  struct err *err)
+static int write_one(int to, const struct parcel_file *file, struct err *err)
 {
-    _cleanup_str_ struct str lines = STR_INIT;
-    _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *base = NULL;
+    _cleanup_close_ int parent = path_make_above(to, file->name, 0755, &base);
 
-    if (names->len == 0)
-        return 0;
-    if (git == -1)
-        return err_errno(err, "cannot open '%s'", repo->git);
-    if (hash_files(repo, agent, names, &lines, err) == -1)
-        return err_wrap(err, "cannot record the files of agent '%s'", agent);
-    if (mkdirat(git, PLACED_DIR, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make '" CODE_GIT "/" PLACED_DIR "'");
-    _cleanup_close_ int dir = path_open_dir(git, PLACED_DIR);
-    return dir == -1 ? err_errno(err, "cannot open '" CODE_GIT "/" PLACED_DIR "'")
-                     : file_replace(dir, agent, lines.data, lines.len, 0600, err);
+    return parent == -1 ? err_errno(err, "cannot make the directory of '%s'", file->name)
+                        : file_create(parent, base, file->bytes, file->len, file->mode, err);
 }
 
-/* Compares lines "<hash> <path>" by their paths. */
-static int compare_paths(const void *a, const void *b)
+/* Calls `take` for each file of a list. */
+static int each_file(const struct project *project, int from, const struct str *names,
+                     int (*take)(void *arg, const struct parcel_file *file, struct err *err),
+                     void *arg, struct err *err)
 {
-    const char *const *one = a;
-    const char *const *two = b;
-
-    return strcmp(strchr(*one, ' ') + 1, strchr(*two, ' ') + 1);
-}
-
-/* The lines of a record, by their paths. */
-struct lines {
-    const char **items; /* point into the text */
-    size_t count;
-};
-
-/* Splits a text, which must stay as it is from then on. */
-static struct lines split(char *text)
-{
-    struct lines lines = {.items = NULL};
-
-    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
-        if (strchr(line, ' ') != NULL) {
-            lines.items = mem_room(lines.items, lines.count, sizeof *lines.items);
-            lines.items[lines.count++] = line;
-        }
-    if (lines.count > 0)
-        qsort(lines.items, lines.count, sizeof *lines.items, compare_paths);
-    return lines;
-}
-
-/* Returns the line of a path, or NULL. */
-static const char *find_line(const struct lines *lines, const char *path)
-{
-    _cleanup_free_ char *key = mem_printf(" %s", path);
-    const char *const wanted = key;
-    const char *const *found = lines->count == 0 ? NULL
-                                                 : bsearch(&wanted, lines->items, lines->count,
-                                                           sizeof *lines->items, compare_paths);
-    return found != NULL ? *found : NULL;
-}
-
-int placed_drop(const struct repo *repo, const char *agent, struct str *names, struct err *err)
-{
-    _cleanup_free_ char *path = mem_printf("%s/" PLACED_DIR, repo->git);
-    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *recorded = NULL;
-    _cleanup_str_ struct str now = STR_INIT;
-    _cleanup_str_ struct str kept = STR_INIT;
-    struct err why = ERR_INIT;
-    size_t len = 0;
-
-    if (names->len == 0 || dir == -1)
-        return 0;
-    if (file_read(dir, agent, RECORD_MAX, &recorded, &len, &why) == -1)
-        return 0; /* then all of them count as work */
-    if (hash_files(repo, agent, names, &now, err) == -1)
-        return -1;
-    struct lines was = split(recorded);
-    struct lines is = now.len > 0 ? split(now.data) : (struct lines){.items = NULL};
     const char *end = str_text(names) + names->len;
+    size_t left = PLACED_ALL_MAX;
+    size_t count = 0;
+
     for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
-        const char *old = find_line(&was, name);
-        const char *new = find_line(&is, name);
-        if (old == NULL || new == NULL || strcmp(old, new) != 0)
-            str_addn(&kept, name, strlen(name) + 1);
+        _cleanup_free_ char *bytes = NULL;
+        struct parcel_file file;
+        if (++count > PLACED_FILES_MAX)
+            return refuse(project, PLACED_LIST, "it names more than 10000 files", err);
+        if (read_one(project, from, name, &left, &file, &bytes, err) == -1 ||
+            take(arg, &file, err) == -1)
+            return -1;
     }
-    free(was.items);
-    free(is.items);
-    str_free(names);
-    *names = kept;
-    kept = (struct str)STR_INIT;
-    return 0;
-}
-
-int placed_list(const struct repo *repo, const char *agent, struct str *ret, struct err *err)
-{
-    _cleanup_free_ char *tree = repo_tree(repo, agent);
-    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const struct git git = {.dir = repo->git, .tree = tree, .confined = true, .cwd = cwd};
-    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-
-    if (cwd == -1)
-        return err_errno(err, "cannot open '%s'", tree);
-    if (git_must(&git, GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
-                 NULL, &result, err) == -1)
-        return err_wrap(err, "cannot list the files that git ignores in '%s'", tree);
-    str_addn(ret, str_text(&result.out), result.out.len);
     return 0;
 }
 
 /* ---- all of it */
 
+static int take_file(void *arg, const struct parcel_file *file, struct err *err)
+{
+    const int *to = arg;
+
+    return write_one(*to, file, err);
+}
+
 /* Copies the listed files into the work tree of an agent. */
 static int copy_files(const struct repo *repo, const struct project *project, const char *agent,
-                      int from, const struct str *names, struct err *err)
+                      const struct placing *placing, struct err *err)
 {
     _cleanup_free_ char *tree = repo_tree(repo, agent);
     _cleanup_close_ int to = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const char *end = str_text(names) + names->len;
-    size_t left = PLACED_ALL_MAX;
-    size_t count = 0;
 
     if (to == -1)
         return err_errno(err, "cannot open '%s'", tree);
-    for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
-        if (str_ends(name, "/"))
-            return refuse(project, name, "it is a repository", err);
-        if (++count > PLACED_FILES_MAX)
-            return refuse(project, PLACED_LIST, "it names more than 10000 files", err);
-        if (copy_one(project, from, to, name, &left, err) == -1)
+    if (placing->parcel == NULL)
+        return each_file(project, placing->from, &placing->names, take_file, &to, err);
+    for (size_t i = 0; i < placing->parcel->count; i++)
+        if (write_one(to, &placing->parcel->files[i], err) == -1)
             return -1;
-    }
     return 0;
 }
 
@@ -424,26 +310,35 @@ static int place(const struct repo *repo, const struct project *project, const c
     _cleanup_free_ char *tree = repo_tree(repo, agent);
     _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
 
-    return copy_files(repo, project, agent, placing->from, &placing->names, err) == -1 ||
+    return copy_files(repo, project, agent, placing, err) == -1 ||
                    write_excludes(git_dir, &placing->excludes, err) == -1
                ? -1
                : placed_record(repo, agent, &placing->names, err);
 }
 
-int placed_make(const struct repo *repo, const struct project *project, const struct team *team,
-                char ***notes, struct err *err)
+/* Fills `placing` from where the files are. *ret tells whether there are any. */
+static int open_source(const struct project *project, struct placing *placing, bool *ret,
+                       struct err *err)
 {
-    struct placing placing = {.from = -1};
-    bool found = false;
-    bool listed = false;
-    int rc = 0;
-
+    if (placing->parcel != NULL) {
+        *ret = placing->parcel->count > 0;
+        return 0;
+    }
     if (project->top == NULL)
         return 0;
-    placing.from = open(project->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (placing.from == -1)
-        return err_errno(err, "cannot open '%s'", project->top);
-    rc = check_patterns(project, placing.from, &found, err);
+    placing->from = open(project->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return placing->from == -1 ? err_errno(err, "cannot open '%s'", project->top)
+                               : check_patterns(project, placing->from, ret, err);
+}
+
+int placed_make(const struct repo *repo, const struct project *project, const struct parcel *parcel,
+                const struct team *team, char ***notes, struct err *err)
+{
+    struct placing placing = {.from = -1, .parcel = parcel};
+    bool found = false;
+    bool listed = false;
+    int rc = open_source(project, &placing, &found, err);
+
     for (size_t i = 0; rc == 0 && found && i < team->agent_count; i++) {
         const char *agent = team->agents[i].id;
         if (team->agents[i].code != AGENT_CODE_WORKTREE)
@@ -455,7 +350,31 @@ int placed_make(const struct repo *repo, const struct project *project, const st
         if (rc == 0)
             rc = place(repo, project, agent, &placing, err);
     }
-    if (rc == 0 && listed && notes != NULL)
+    if (rc == 0 && listed && notes != NULL && placing.from != -1)
+        note_idle(&placing, notes);
+    placing_free(&placing);
+    return rc;
+}
+
+static int pack_file(void *arg, const struct parcel_file *file, struct err *err)
+{
+    (void)err;
+    parcel_put(arg, file);
+    return 0;
+}
+
+int placed_pack(const struct project *project, struct str *ret, char ***notes, struct err *err)
+{
+    _cleanup_result_ struct proc_result named = PROC_RESULT_INIT;
+    struct placing placing = {.from = -1};
+    bool found = false;
+    int rc = open_source(project, &placing, &found, err);
+
+    if (rc == 0 && found)
+        rc = list_named(placing.from, &named, &placing.names, err) == -1
+                 ? err_wrap(err, "cannot read the files that " PLACED_LIST " names")
+                 : each_file(project, placing.from, &placing.names, pack_file, ret, err);
+    if (rc == 0 && found)
         note_idle(&placing, notes);
     placing_free(&placing);
     return rc;

@@ -7,24 +7,23 @@
  */
 #pragma once
 
+#include "code/parcel.h"
 #include "code/project.h"
 #include "code/repo.h"
-
-enum {
-    PLACED_FILES_MAX = 10000,
-    PLACED_FILE_MAX = 64 << 20, /* bytes of one file */
-    PLACED_ALL_MAX = 256 << 20, /* bytes of all */
-};
 
 #define PLACED_DIR "placed" /* in code.git */
 #define PLACED_LIST ".worktreeinclude" /* in the project: patterns as in .gitignore */
 
 /* Copies the files of the project's work tree that .worktreeinclude names, and that git ignores for
- * the person or in the new work trees, into those of the agents that write, and records them. Lines
- * that name no such file become *notes, unless it is NULL. Fails with MAS_USAGE if a
- * pattern or a file leads out of the project, or beyond the limits. */
-int placed_make(const struct repo *repo, const struct project *project, const struct team *team,
-                char ***notes, struct err *err);
+ * the person or in the new work trees, into those of the agents that write, and records them. With
+ * a parcel, which may be NULL, all files of that instead. Lines that name no such file become
+ * *notes, unless it is NULL. Fails with MAS_USAGE if a pattern or a file leads out of the project,
+ * or beyond the limits. */
+int placed_make(const struct repo *repo, const struct project *project, const struct parcel *parcel,
+                const struct team *team, char ***notes, struct err *err);
+
+/* Appends the parcel of those that git ignores for the person: nothing if there are none. */
+int placed_pack(const struct project *project, struct str *ret, char ***notes, struct err *err);
 
 /* Appends the files of an agent's work tree that git ignores there, each ended with NUL. */
 int placed_list(const struct repo *repo, const char *agent, struct str *ret, struct err *err);

@@ -63,7 +63,7 @@ int repo_add_agent(const struct repo *repo, int dir, const struct project *proje
     if (code == -1)
         return err_errno(err, "cannot open '" CODE_DIR "'");
     if (agent->code == AGENT_CODE_WORKTREE)
-        return repo_make_first(repo, code, agent->id, project, err) == -1 ||
+        return repo_make_first(repo, code, agent->id, project, NULL, err) == -1 ||
                        repo_finish_tree(repo, code, agent->id, project, err) == -1
                    ? -1
                    : 0;
@@ -72,28 +72,20 @@ int repo_add_agent(const struct repo *repo, int dir, const struct project *proje
                : view_make(repo, dir, code, project->base, err);
 }
 
-/* Puts files into a new work tree, whose branch and index stay at its commit. */
-static int lay_over(const struct repo *repo, int dir, const char *name, const char *tree,
-                    const char *commit, struct err *err)
+/* Gives a work tree the index of a commit, as far as it may have other files. */
+static int set_index(const struct repo *repo, int code, const char *name, const char *commit,
+                     struct err *err)
 {
     _cleanup_free_ char *place = repo_tree(repo, name);
     _cleanup_free_ char *git_dir = mem_printf("%s/.git", place);
     _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);
-    _cleanup_free_ char *part = mem_printf(CODE_DIR "/%s", name);
-    _cleanup_close_ int cwd = path_open_beneath(dir, part, O_RDONLY | O_DIRECTORY);
+    _cleanup_close_ int cwd = path_open_dir(code, name);
     const struct git git = {.dir = git_dir, .tree = place, .objects = {objects}, .cwd = cwd};
-
     _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT; /* 1: files have changed */
 
-    if (strcmp(tree, commit) == 0)
-        return 0;
-    return git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", tree), NULL, NULL, err) == -1 ||
-                   git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err) ==
-                       -1 ||
-                   git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed,
-                           err) == -1
+    return git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err) == -1
                ? -1
-               : 0;
+               : git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
 }
 
 int repo_fork_agent(const struct repo *repo, int dir, const char *parent, struct project *project,
@@ -101,15 +93,22 @@ int repo_fork_agent(const struct repo *repo, int dir, const char *parent, struct
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
     _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
+    _cleanup_close_ int code = path_open_dir(dir, CODE_DIR);
 
+    if (code == -1)
+        return err_errno(err, "cannot open '" CODE_DIR "'");
     if (stranger_open(repo, parent, &stranger, err) == -1 ||
         work_snapshot(&stranger, &tree, err) == -1 || work_keep(&tree, err) == -1)
         return -1;
+    const struct repo_like like = {.cwd = stranger.cwd, .index = tree.index, .tree = tree.oid};
     free(project->base);
     project->base = mem_dup(stranger.head);
-    return repo_add_agent(repo, dir, project, agent, err) == -1
-               ? -1
-               : lay_over(repo, dir, agent->id, tree.oid, stranger.head, err);
+    if (repo_make_first(repo, code, agent->id, project, &like, err) == -1 ||
+        repo_finish_tree(repo, code, agent->id, project, err) == -1)
+        return -1;
+    return strcmp(tree.oid, stranger.head) == 0
+               ? 0
+               : set_index(repo, code, agent->id, stranger.head, err);
 }
 
 /* Returns true for a name that is the agent's: see `key` in struct stranger. */

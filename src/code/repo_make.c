@@ -212,7 +212,7 @@ static void format_config(const struct repo *repo, const struct project *project
 }
 
 int repo_make_first(const struct repo *repo, int code, const char *name,
-                    const struct project *project, struct err *err)
+                    const struct project *project, const struct repo_like *like, struct err *err)
 {
     _cleanup_free_ char *alternates = stranger_borrowed(".git");
     _cleanup_free_ char *tree = repo_tree(repo, name);
@@ -235,8 +235,11 @@ int repo_make_first(const struct repo *repo, int code, const char *name,
         copy_shallow(at, project, err) == -1)
         return -1;
     const struct git git = {.dir = git_dir, .tree = tree, .objects = {objects}, .cwd = cwd};
-    return git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", project->base), NULL, NULL, err) ==
-                   -1
+    const char *what = like != NULL ? like->tree : project->base;
+    bool sha256 = strcmp(project->format, "sha256") == 0;
+    return (like != NULL && index_transfer(like->index, sha256, like->cwd, cwd, err) == -1) ||
+                   git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", what), NULL, NULL, err) ==
+                       -1
                ? err_wrap(err, "cannot check out the project for agent '%s'", name)
                : 0;
 }
@@ -308,7 +311,7 @@ int repo_make_trees(const struct repo *repo, int dir, const struct project *proj
     _cleanup_close_ int code = path_make_dir(dir, CODE_DIR, 0755);
     if (code == -1)
         return err_errno(err, "cannot make '" CODE_DIR "'");
-    if (count > 0 && (repo_make_first(repo, code, writers[0], project, err) == -1 ||
+    if (count > 0 && (repo_make_first(repo, code, writers[0], project, NULL, err) == -1 ||
                       copy_first(code, writers, count, tick, arg, err) == -1))
         return -1;
     for (size_t i = 0; i < count; i++)

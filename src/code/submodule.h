@@ -44,3 +44,15 @@ int submodule_land(const struct repo *repo, const struct project *project, const
 /* Likewise for what the integration branch names and has not landed, below refs/mas/lost/ID/. */
 int submodule_save(const struct repo *repo, const struct project *project, const char *id,
                    struct err *err);
+
+/* Commits of submodules, and the repositories that have them. */
+struct submodule_commits {
+    char **dirs, **oids;
+};
+void submodule_commits_free(struct submodule_commits *commits);
+#define _cleanup_submodule_commits_ __attribute__((cleanup(submodule_commits_free)))
+/* Finds those that a commit of the project names, also those in others, as the person has them
+ * checked out: to be taken to another machine. Those that are not checked out become *notes. Fails
+ * with MAS_USAGE if a checkout lacks its commit; where `notes` is NULL that is passed over, too. */
+int submodule_list(const struct project *project, const char *commit, char ***notes,
+                   struct submodule_commits *ret, struct err *err);

@@ -7,6 +7,7 @@
 
 #include "code/submodule_internal.h"
 
+#include "code/carried.h"
 #include "os/path.h"
 
 static void submodule_free(struct submodule *item)
@@ -36,6 +37,26 @@ static int refuse(const struct project *project, const char *path, const char *w
 
 /* ---- what the project has */
 
+/* Finds a commit that came with the project from another machine, or that the team made since. */
+static int find_carried(const struct repo *repo, const struct project *project,
+                        struct submodule *item, struct err *err)
+{
+    const struct git git = {.dir = project->dir};
+    _cleanup_free_ char *ref = mem_printf(CARRIED_SUBMODULES "%s", item->oid);
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+    bool known = false;
+
+    if (project->top != NULL || !carried_is(project->dir))
+        return 0;
+    if (git_run(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", ref), NULL, &result, err) ==
+            -1 ||
+        submodule_is_known(repo, item->oid, &known, err) == -1)
+        return -1;
+    if (result.status == 0 || known)
+        item->checkout = mem_dup(project->dir);
+    return 0;
+}
+
 /* Finds a submodule's checkout, and sees that code.git has its commit. item->checkout stays NULL if
  * it is not checked out. */
 static int find_commit(const struct repo *repo, const struct project *project,
@@ -44,6 +65,8 @@ static int find_commit(const struct repo *repo, const struct project *project,
     bool there = false;
 
     project_find_submodule(project->top, item->path, &item->checkout);
+    if (item->checkout == NULL && find_carried(repo, project, item, err) == -1)
+        return -1;
     if (item->checkout == NULL)
         return 0;
     if (submodule_is_known(repo, item->oid, &there, err) == -1)
@@ -119,21 +142,27 @@ static bool is_left_out(const struct project *project, const char *path)
     return top != -1 && dir == -1 && errno == ENOENT;
 }
 
+static void note_left_out(const struct project *project, const char *path, char ***notes)
+{
+    _cleanup_str_ struct str note = STR_INIT;
+
+    str_add(&note, "submodule '");
+    str_add_visible(&note, path, strlen(path));
+    str_addf(&note, "' is not checked out in '%s', and is left out", project->path);
+    strv_push(notes, str_text(&note));
+}
+
 /* Takes the last submodule out of the list, because the person has not checked it out. Fails if a
  * work tree of the session has it: its files would be removed there. */
 static int leave_out(const struct project *project, struct submodules *list, struct err *err)
 {
     struct submodule *item = &list->items[list->count - 1];
-    _cleanup_str_ struct str note = STR_INIT;
 
     for (size_t i = 0; list->filled != NULL && i < list->filled->count; i++)
         if (strcmp(list->filled->items[i].path, item->path) == 0)
             return refuse(project, item->path, "is not checked out any more", err);
-    str_add(&note, "submodule '");
-    str_add_visible(&note, item->path, strlen(item->path));
-    str_addf(&note, "' is not checked out in '%s', and is left out", project->path);
-    if (list->notes != NULL)
-        strv_push(list->notes, str_text(&note));
+    if (list->notes != NULL && !carried_is(project->dir)) /* at home it was told */
+        note_left_out(project, item->path, list->notes);
     submodule_free(item);
     list->count--;
     return 0;
@@ -196,4 +225,72 @@ int submodules_find(const struct repo *repo, const struct project *project, cons
     struct find_links finding = {repo, project, tree, outer, depth, ret};
 
     return module_links(&git, tree, find_link, &finding, err);
+}
+
+/* ---- for another machine */
+
+struct module_listing {
+    const struct project *project;
+    const char *below; /* "" or the path of a submodule and a slash */
+    int depth;
+    struct submodule_commits *found;
+    char ***notes;
+};
+
+static bool is_shallow(const char *dir)
+{
+    _cleanup_free_ char *path = mem_printf("%s/shallow", dir);
+
+    return access(path, F_OK) == 0;
+}
+
+static int list_link(const char *link, const char *oid, void *arg, struct err *err)
+{
+    const struct module_listing *in = arg;
+    const struct project *project = in->project;
+    _cleanup_free_ char *path = mem_printf("%s%s", in->below, link);
+    _cleanup_free_ char *below = mem_printf("%s/", path);
+    _cleanup_free_ char *dir = NULL;
+    bool has = false;
+
+    project_find_submodule(project->top, path, &dir);
+    const bool is_out = dir != NULL;
+    if (!is_out) /* the project may have what has landed */
+        dir = mem_dup(project->dir);
+    if (submodule_has_commit(dir, oid, &has, err) == -1)
+        return -1;
+    if (!has && is_out && in->notes != NULL)
+        return refuse(project, path, "does not have the commit that the project names", err);
+    if (!has && in->notes != NULL)
+        note_left_out(project, path, in->notes);
+    if (!has || strv_has(in->found->oids, oid))
+        return 0;
+    if (in->depth >= SUBMODULE_DEPTH_MAX)
+        return refuse(project, path, "lies in too many others", err);
+    if (is_shallow(dir)) {
+        (void)refuse(project, path, "is a shallow clone, which lacks history", err);
+        return err_hint(err, "get it there with: git -C %s fetch --unshallow", path);
+    }
+    strv_push(&in->found->dirs, dir);
+    strv_push(&in->found->oids, oid);
+    const struct git git = {.dir = dir};
+    struct module_listing inner = *in;
+    inner.below = below;
+    inner.depth++;
+    return module_links(&git, oid, list_link, &inner, err);
+}
+
+int submodule_list(const struct project *project, const char *commit, char ***notes,
+                   struct submodule_commits *ret, struct err *err)
+{
+    const struct git git = {.dir = project->dir};
+    struct module_listing listing = {.project = project, .below = "", .found = ret, .notes = notes};
+
+    return module_links(&git, commit, list_link, &listing, err);
+}
+
+void submodule_commits_free(struct submodule_commits *commits)
+{
+    strv_free(commits->dirs);
+    strv_free(commits->oids);
 }

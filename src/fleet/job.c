@@ -55,6 +55,8 @@ static const struct member members[] = {
     {JOB("TEMPLATE", value_text, template)},
     {JOB("SUBMITTED_AT", value_time, submitted)},
     {JOB("JOB", count_type, number)},
+    {JOB("CHAIN", count_type, chain), .how = MEMBER_SAID},
+    {JOB("LINK", count_type, link), .how = MEMBER_SAID},
     {JOB("PARTITION", value_text, partition)},
     {JOB("SCRIPT", value_text, script)},
     {JOB("ROOT", value_text, root)},
@@ -183,6 +185,8 @@ void job_put_json(const struct batch_job *job, struct json_out *out)
                  JT("reason", job->reason[0] != '\0' ? job->reason : NULL),
                  JT("node", job->node[0] != '\0' ? job->node : NULL),
                  JI("restarts", job->restarts));
+    if (job->chain != 0)
+        json_put_all(out, JI("chain", (int64_t)job->chain), JI("link", (int64_t)job->link));
     if (job->exit_code != 0)
         json_put_int(out, "exitCode", job->exit_code);
 }

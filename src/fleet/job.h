@@ -28,6 +28,8 @@ struct batch_job {
     char *name, *template; /* of the session; "" if there is none */
     time_t submitted;
     uint64_t number; /* of the job; 0: not known */
+    uint64_t chain; /* how many jobs may follow each other; 0: any number */
+    uint64_t link; /* which of them it is, from 1; 0: there is no chain */
     /* what Slurm says of it, see struct slurm_job */
     enum slurm_state state;
     unsigned restarts;

@@ -21,12 +21,12 @@
  * answered, the time of the store's last change, and why Slurm did not answer. Each other line is a
  * job. Fields end with a tab.
  */
-#define MARK "MASJOBS1"
+#define MARK "MASJOBS2"
 #define ASKED_FORMAT "%020" PRId64 /* of a fixed width, so that jobs_forget() can write over it */
 
 enum {
     HEADER_FIELDS = 6, /* each ends in a tab, so the last one is empty */
-    JOB_FIELDS = 12,
+    JOB_FIELDS = 14,
     EMPTY_S = 60,
 };
 
@@ -61,6 +61,8 @@ static void format(const struct jobs *jobs, int64_t stamp, struct str *to)
         put(to, slurm_state_name(job->state));
         put_number(to, job->restarts);
         put_number(to, job->exit_code);
+        put_number(to, (int64_t)job->chain);
+        put_number(to, (int64_t)job->link);
         put(to, job->node);
         put(to, job->reason);
     }
@@ -74,6 +76,8 @@ static bool parse_job(char *line, struct batch_job *ret)
     uint64_t number = 0;
     uint64_t restarts = 0;
     uint64_t code = 0;
+    uint64_t chain = 0;
+    uint64_t link = 0;
     enum slurm_state state = SLURM_UNKNOWN;
 
     if (!str_fields(line, '\t', fields, JOB_FIELDS) || fields[JOB_FIELDS - 1][0] != '\0' ||
@@ -81,7 +85,9 @@ static bool parse_job(char *line, struct batch_job *ret)
         !number_parse_count(fields[5], UINT32_MAX, &number) ||
         !slurm_state_parse(fields[6], &state) ||
         !number_parse_count(fields[7], UINT32_MAX, &restarts) ||
-        !number_parse_count(fields[8], 255, &code))
+        !number_parse_count(fields[8], 255, &code) ||
+        !number_parse_count(fields[9], UINT32_MAX, &chain) ||
+        !number_parse_count(fields[10], UINT32_MAX, &link))
         return false;
     *ret = (struct batch_job){
         .host = mem_dup(fields[1]),
@@ -92,8 +98,10 @@ static bool parse_job(char *line, struct batch_job *ret)
         .state = state,
         .restarts = (unsigned)restarts,
         .exit_code = (int)code,
-        .node = mem_dup(fields[9]),
-        .reason = mem_dup(fields[10]),
+        .chain = chain,
+        .link = link,
+        .node = mem_dup(fields[11]),
+        .reason = mem_dup(fields[12]),
     };
     memcpy(ret->id, fields[0], ID_TEXT);
     return true;
@@ -317,6 +325,15 @@ static void set_gone(int store, struct batch_job *job)
         set_state(job, SLURM_GONE, run.node, "it was killed, or its node went down");
 }
 
+/* Returns how the job has ended in the words of its run, "" if they are not there. */
+static void read_how(int store, const struct batch_job *job, struct job_run *ret)
+{
+    _cleanup_close_ int dir = path_open_dir(store, job->id);
+
+    if (dir == -1 || !job_run_load(dir, ret) || ret->number != job->number)
+        ret->how[0] = '\0';
+}
+
 /* Joins records, Slurm's answer (`asked` NULL: none) and what was known before. */
 static void join(int store, struct jobs *jobs, const struct jobs *last,
                  const struct slurm_job *asked, size_t count)
@@ -332,7 +349,10 @@ static void join(int store, struct jobs *jobs, const struct jobs *last,
             job->number = found->number;
             job->restarts = found->restarts;
             job->exit_code = found->exit_code;
-            set_state(job, found->state, found->node, found->reason);
+            struct job_run run = {.how = ""};
+            if (found->state == SLURM_ENDED && found->reason[0] == '\0')
+                read_how(store, job, &run);
+            set_state(job, found->state, found->node, run.how[0] != '\0' ? run.how : found->reason);
         } else if (is_same && (asked == NULL || !slurm_is_live(known->state))) {
             keep_last(job, known);
         } else if (asked != NULL && (job->number != 0 || now - job->submitted > EMPTY_S)) {

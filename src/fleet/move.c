@@ -8,6 +8,7 @@
 #include "fleet/move.h"
 
 #include "base/json.h"
+#include "fleet/pulled.h"
 #include "fleet/reach.h"
 #include "model/remote.h"
 #include "os/file.h"
@@ -21,6 +22,7 @@
 struct move {
     const struct life *life;
     const struct remote *remote;
+    struct pulled *home; /* it pulls, and is `remote`; NULL: a host of mas.ini */
     struct leaving leaving;
     bool stopped; /* it was stopped for this */
 };
@@ -39,7 +41,7 @@ static int move_fail(const struct move *move, int code, const char *why, struct 
 {
     return err_set(err, code, "cannot move session '%s' to host '%s': %s",
                    session_label(move->life->root, move->leaving.session.id).text,
-                   move->remote->name, why);
+                   move->home != NULL ? move->home->remote.place : move->remote->name, why);
 }
 
 /* Runs a verb there; *ret (NULL: not wanted) is the JSON object that it prints. */
@@ -52,7 +54,8 @@ static int ask(const struct move *move, char *const *words, int timeout_ms, stru
                                   .timeout_ms = timeout_ms};
     struct err why = ERR_INIT;
 
-    switch (reach_ask_json(&one, ret, &why)) {
+    switch (move->home != NULL ? pulled_ask(move->home, words, timeout_ms, ret, &why)
+                               : reach_ask_json(&one, ret, &why)) {
     case 0:
         return 0;
     case REACH_REFUSED:
@@ -132,6 +135,8 @@ static int run_receive(void *arg)
     struct reach_end end;
 
     (void)close(stream->ends[1]);
+    if (stream->move->home != NULL)
+        return pulled_send(stream->move->home, stream->move->leaving.session.id, stream->ends[0]);
     if (dup2(stream->ends[0], STDIN_FILENO) == -1)
         return MAS_FAILED;
     (void)close(stream->ends[0]);
@@ -156,7 +161,7 @@ static int compare(const struct move *move, const struct proc_result *result,
     if (id == NULL || strcmp(id, move->leaving.session.id) != 0 || digest == NULL ||
         strcmp(digest, sent->digest) != 0 || epoch != (int64_t)move->leaving.session.epoch + 1) {
         (void)move_fail(move, MAS_DAMAGED, "what has arrived there is not what was sent", err);
-        return err_hint(err, "the session is here; try again");
+        return err_hint(err, "nothing has moved; try again");
     }
     return 0;
 }
@@ -300,7 +305,8 @@ static void run_again(const struct move *move, const char *id, struct err *err)
         return;
     }
     (void)snprintf(told, sizeof told, "%s", err->text);
-    (void)err_set(err, err->code, "%s; it runs here again", told);
+    (void)err_set(err, err->code, "%s; it runs %s", told,
+                  move->home != NULL ? "again where it was" : "here again");
 }
 
 /* From the mark on: the other machine gets the session, then it is removed here. */
@@ -322,6 +328,20 @@ static int hand_over(struct move *move, bool start, struct move_report *report, 
     return 0;
 }
 
+/* The session is on its way to a machine that pulls it and cannot be asked. */
+static int fail_pulled(const struct move *move, const char *name, struct err *err)
+{
+    const struct session_label label = session_label(move->life->root, move->leaving.session.id);
+    int len = (int)strcspn(name, ":");
+
+    (void)err_set(err, MAS_UNREACHED, "cannot tell where session '%s' is: it moves to %.*s",
+                  label.text, len, name);
+    return err_hint(err,
+                    "finish that there, by 'move HOST:%s .'; if %.*s is gone for good: mas start "
+                    "--takeover --fenced %s",
+                    label.text, len, name, label.text);
+}
+
 /* Opens a session and finds the host that MOVED_TO names, if it names one. */
 static int open_move(const struct life *life, const char *id, struct move *ret, bool *ret_given_up,
                      struct err *err)
@@ -333,6 +353,12 @@ static int open_move(const struct life *life, const char *id, struct move *ret, 
         return -1;
     if (!leave_parse(ret->leaving.session.moved_to, &name, ret_given_up))
         return 0;
+    if (ret->home != NULL && strcmp(name, ret->home->remote.name) == 0) {
+        ret->remote = &ret->home->remote;
+        return 0;
+    }
+    if (strchr(name, MOVED_PULLED) != NULL)
+        return fail_pulled(ret, name, err);
     return config_need_remote(life->config, name, &ret->remote, err) == -1
                ? err_wrap(err, "cannot tell where session '%s' is",
                           session_label(life->root, id).text)
@@ -344,7 +370,7 @@ static int move_locked(struct move *move, const struct remote *to, bool given_up
 {
     const struct session *session = &move->leaving.session;
 
-    if (strcmp(session->moved_to, MOVED_ARRIVING) == 0) {
+    if (session_arrives(session->moved_to)) {
         move->remote = to;
         return move_fail(move, MAS_CONFLICT, "its move to here has not ended", err);
     }
@@ -353,8 +379,8 @@ static int move_locked(struct move *move, const struct remote *to, bool given_up
     if (session->moved_to[0] != '\0' && move->remote != NULL &&
         strcmp(move->remote->name, to->name) != 0) {
         (void)err_set(err, MAS_CONFLICT, "cannot move session '%s' to host '%s': it moves to '%s'",
-                      session_label(move->life->root, session->id).text, to->name,
-                      move->remote->name);
+                      session_label(move->life->root, session->id).text,
+                      move->home != NULL ? to->place : to->name, move->remote->name);
         return err_hint(err, "finish that first: mas move %s %s",
                         session_label(move->life->root, session->id).text, move->remote->name);
     }
@@ -365,13 +391,33 @@ static int move_locked(struct move *move, const struct remote *to, bool given_up
     return hand_over(move, start, report, err);
 }
 
+/* `to`: a host of mas.ini, or of `home`. */
+static int move_to(struct move *move, const char *id, const struct remote *to, bool start,
+                   struct move_report *ret, struct err *err)
+{
+    struct move_report report = {.lacks = NULL};
+    bool given_up = false;
+
+    int rc = open_move(move->life, id, move, &given_up, err);
+    if (rc == 0)
+        rc = move_locked(move, to, given_up, start, &report, err);
+    bool again =
+        rc == -1 && move->stopped && report.ran && move->leaving.session.moved_to[0] == '\0';
+    leave_close(&move->leaving);
+    if (again)
+        run_again(move, id, err);
+    if (rc == 0)
+        *ret = report;
+    else
+        move_report_free(&report);
+    return rc;
+}
+
 int move_session(const struct life *life, const char *id, const char *host, bool start,
                  struct move_report *ret, struct err *err)
 {
     struct move move = {.life = life, .leaving = LEAVING_INIT};
-    struct move_report report = {.lacks = NULL};
     const struct remote *to = NULL;
-    bool given_up = false;
 
     if (config_need_remote(life->config, host, &to, err) == -1)
         return -1;
@@ -380,18 +426,15 @@ int move_session(const struct life *life, const char *id, const char *host, bool
                       "cannot move a session to host '%s': it is a partition of Slurm", host);
         return err_hint(err, "a job restores it from a store: mas help run");
     }
-    int rc = open_move(life, id, &move, &given_up, err);
-    if (rc == 0)
-        rc = move_locked(&move, to, given_up, start, &report, err);
-    bool again = rc == -1 && move.stopped && report.ran && move.leaving.session.moved_to[0] == '\0';
-    leave_close(&move.leaving);
-    if (again)
-        run_again(&move, id, err);
-    if (rc == 0)
-        *ret = report;
-    else
-        move_report_free(&report);
-    return rc;
+    return move_to(&move, id, to, start, ret, err);
+}
+
+int move_home(const struct life *life, const char *id, struct pulled *home, struct move_report *ret,
+              struct err *err)
+{
+    struct move move = {.life = life, .home = home, .leaving = LEAVING_INIT};
+
+    return move_to(&move, id, &home->remote, false, ret, err);
 }
 
 /* Fails if the session is at the other machine, else takes it back. */

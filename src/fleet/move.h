@@ -37,6 +37,11 @@ struct move_report {
 };
 void move_report_free(struct move_report *report);
 
+/* Moves a session to the machine that pulls it, or finishes such a move. It stays stopped there. */
+struct pulled;
+int move_home(const struct life *life, const char *id, struct pulled *home, struct move_report *ret,
+              struct err *err);
+
 /* Moves a session to the host with this name, or finishes a move there that was killed. `start`: if
  * it ran here, it runs there afterwards; a failure to start it is no failure of the move. */
 int move_session(const struct life *life, const char *id, const char *host, bool start,

@@ -14,15 +14,17 @@
 #include "fleet/saves.h"
 #include "fleet/slurm.h"
 #include "fleet/submit.h"
+#include "model/notice.h"
 #include "os/path.h"
 #include "os/signals.h"
+#include "session/notice.h"
 #include "store/session.h"
 #include "store/workspace.h"
 
 #include <sys/utsname.h>
 
 static const char *const end_words[RUN_END_COUNT] = {"all agents ended", "idle", "stopped",
-                                                     "requeued"};
+                                                     "requeued", "the last job of its chain"};
 
 /* A run at work. */
 struct course {
@@ -35,6 +37,7 @@ struct course {
     bool lost; /* another machine has the session */
     time_t started;
     bool recorded; /* the store says that it has started */
+    uint64_t chain; /* how many jobs may follow each other; 0: any number, or not known */
 };
 
 static const int caught[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, 0};
@@ -243,21 +246,52 @@ static int make_place(const struct course *course, struct err *err)
 /* For SIGUSR1 in a job: submits another job, which begins when this one has ended. It begins at
  * once, while a job that is requeued waits two minutes. Returns false if the session has to stay
  * here, because nothing could be submitted. *ret_late: this job is to be requeued instead. */
-static bool pass_on(struct course *course, bool *ret_late)
+static bool pass_on(struct course *course, enum run_end *ret_end, bool *ret_late)
 {
+    struct submit_next next = {.last = false};
     struct err why = ERR_INIT;
-    uint64_t number = 0;
 
     course->requeue = false;
     save_live(course);
     if (slurm_own_job() == 0 || course->run->store == NULL || course->lost)
         return false;
-    *ret_late = submit_again(course->run->store, course->id, &number, &why) == -1;
-    if (*ret_late)
+    bool failed = submit_again(course->run->store, course->id, &next, &why) == -1;
+    *ret_late = failed && !next.last;
+    *ret_end = next.last ? RUN_LAST : RUN_REQUEUED;
+    course->chain = next.chain;
+    if (next.last && failed)
+        say(course, "no other job follows, because it cannot be counted: %s", why.text);
+    else if (next.last)
+        say(course, "no other job follows: this is the last of %llu",
+            (unsigned long long)next.chain);
+    else if (*ret_late)
         say(course, "cannot submit another job, so this one is requeued: %s", why.text);
     else
-        say(course, "goes on in job %llu", (unsigned long long)number);
+        say(course, "goes on in job %llu", (unsigned long long)next.number);
     return true;
+}
+
+/* Tells people that the session has ended with the last job of its chain. */
+static void tell_last(const struct course *course)
+{
+    const struct config *config = course->run->life->config;
+    _cleanup_str_ struct str line = STR_INIT;
+    struct json_out out = {.to = &line};
+    struct err why = ERR_INIT;
+    struct notice notice;
+    char text[NOTICE_TEXT_MAX];
+
+    if ((config_number(config, SETTING_NOTIFY_ON) & 1 << NOTICE_LIMIT) == 0)
+        return;
+    (void)snprintf(text, sizeof text, "this was the last of %llu jobs (--chain)",
+                   (unsigned long long)course->chain);
+    notice_fill(NOTICE_LIMIT, time_epoch_ms(), text, &notice);
+    json_open(&out, NULL, '{');
+    notice_put(&notice, &out);
+    json_close(&out, '}');
+    if (notice_deliver(course->run->life->root, config, course->id, NULL, "", str_text(&line),
+                       &why) == -1)
+        say(course, "not told of: %s", why.text);
 }
 
 /* Stops the session and saves it. *ret_was: somebody else has stopped it. */
@@ -296,8 +330,7 @@ static int follow(struct course *course, struct run_watch *watch, enum run_end *
         *ret_end = RUN_STOPPED;
         if (course->stop || course->lost)
             return 0;
-        *ret_end = RUN_REQUEUED;
-        if (course->requeue && pass_on(course, ret_late))
+        if (course->requeue && pass_on(course, ret_end, ret_late))
             return 0;
         *ret_end = RUN_AGENTS_ENDED;
         if (run_watch_has_ended(watch))
@@ -336,6 +369,8 @@ static int run_to_end(struct course *course, enum run_end *ret_end, struct err *
     int rc = finish(course, &was, err);
     all_crashed = all_crashed && !was;
     record(course, rc == 0 && !all_crashed ? end_words[*ret_end] : "failed");
+    if (*ret_end == RUN_LAST)
+        tell_last(course);
     if (late && slurm_requeue(slurm_own_job(), err) == -1)
         return -1;
     if (rc == 0 && all_crashed)

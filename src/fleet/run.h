@@ -24,6 +24,7 @@ enum run_end {
     RUN_IDLE, /* for as long as --idle says */
     RUN_STOPPED, /* SIGTERM, SIGINT or SIGHUP */
     RUN_REQUEUED, /* SIGUSR1 in a job: the session goes on in another job */
+    RUN_LAST, /* likewise, but no other job may follow */
     RUN_END_COUNT
 };
 

@@ -226,6 +226,11 @@ static int place(const char *store, int dir, struct batch_job *job, uint64_t but
     if (look(job->id, but, &found, err) == -1)
         return -1;
     *ret_was = found != 0;
+    if (found == 0 && but == 0) { /* a chain begins; else it goes on */
+        job->link = job->chain > 0 ? 1 : 0;
+        if (job_save(dir, job, err) == -1)
+            return -1;
+    }
     if (found == 0 && submit_record(store, job, &number, &why) == -1) {
         /* the answer may be lost, and the job there, or on its way */
         *ret_unknown = why.code == MAS_TIMEOUT;
@@ -315,6 +320,7 @@ int submit_new(const struct life *life, const struct submit *submit, struct batc
     memcpy(job.id, id, ID_TEXT);
     job.number = 0;
     job.submitted = time(NULL);
+    job.chain = submit->size.chain;
     if (describe(submit, &job, err) == -1 || make_save(life, submit, &job, &made, err) == -1 ||
         job_save(dir, &job, err) == -1)
         return -1;
@@ -327,7 +333,21 @@ int submit_new(const struct life *life, const struct submit *submit, struct batc
     return 0;
 }
 
-int submit_again(const char *store, const char *id, uint64_t *ret_number, struct err *err)
+/* Counts the next job of a chain. */
+static int count_link(int dir, struct batch_job *job, struct submit_next *ret, struct err *err)
+{
+    *ret = (struct submit_next){.chain = job->chain};
+    if (job->chain == 0)
+        return 0;
+    ret->last = job->link >= job->chain;
+    job->link++;
+    if (ret->last || job_save(dir, job, err) == 0)
+        return 0;
+    ret->last = true;
+    return -1;
+}
+
+int submit_again(const char *store, const char *id, struct submit_next *ret, struct err *err)
 {
     _cleanup_job_ struct batch_job job = JOB_INIT;
     _cleanup_close_ int lock = -1;
@@ -338,10 +358,13 @@ int submit_again(const char *store, const char *id, uint64_t *ret_number, struct
     if (dir == -1 || lock_job(dir, &lock, err) == -1 || job_load(dir, id, &job, err) == -1)
         return -1;
     job.submitted = time(NULL);
+    if (count_link(dir, &job, ret, err) == -1)
+        return -1;
+    if (ret->last)
+        return 0;
     int rc = place(store, dir, &job, slurm_own_job(), &was, &unknown, err);
     jobs_forget(store);
-    if (rc == 0)
-        *ret_number = job.number;
+    ret->number = job.number;
     return rc;
 }
 

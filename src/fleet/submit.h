@@ -19,7 +19,9 @@
  *
  * A job that is to go on elsewhere (SIGUSR1) submits the next one from inside, which waits for its
  * end (--dependency=singleton): Slurm lets a job that is requeued wait for 121 s, and a new one not
- * at all. `scontrol requeue` is what is left where nodes may not submit.
+ * at all. `scontrol requeue` is what is left where nodes may not submit. In a chain with an end
+ * (--chain) the next job is counted in the record before it is submitted: a kill in between ends
+ * the chain early. Jobs that Slurm itself puts back do not count.
  */
 #pragma once
 
@@ -32,6 +34,7 @@ struct submit_size {
     uint64_t memory; /* bytes; 0: likewise */
     uint64_t time_s; /* seconds; 0: likewise */
     const char *idle; /* --idle of `mas run`; NULL: none */
+    uint64_t chain; /* jobs that may follow each other; 0: any number */
 };
 
 struct submit {
@@ -46,8 +49,16 @@ struct submit {
 int submit_new(const struct life *life, const struct submit *submit, struct batch_job *ret,
                bool *ret_was, struct err *err);
 
-/* Submits the job of a session again, from inside of that job, which is about to end. */
-int submit_again(const char *store, const char *id, uint64_t *ret_number, struct err *err);
+/* What follows a job that is about to end. */
+struct submit_next {
+    uint64_t number; /* of the next job */
+    uint64_t chain; /* as in struct batch_job */
+    bool last; /* no other job may follow: the chain ends, or could not be counted */
+};
+
+/* Submits the job of a session again, from inside of that job, which is about to end. At the end of
+ * a chain it submits nothing. */
+int submit_again(const char *store, const char *id, struct submit_next *ret, struct err *err);
 
 /* Cancels the job of a session. With `forget`, removes all that the store has of it, too. */
 int submit_cancel(const char *store, const struct batch_job *job, bool forget, struct err *err);

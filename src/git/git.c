@@ -12,7 +12,6 @@
 #include "os/path.h"
 
 enum {
-    ARGS_MAX = 128,
     WORDS_MAX = 600, /* bytes of git's words in an error */
     NAMES_SHOWN = 20,
     ADD_TRIES = 3,
@@ -290,12 +289,12 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
 {
     _cleanup_free_ char *program = find_git(err);
     _cleanup_strv_ char **env = NULL;
-    const char *argv[ARGS_MAX] = {"git"};
+    const char *argv[GIT_ARGS_MAX] = {"git"};
     size_t count = 1;
 
     if (program == NULL)
         return -1;
-    for (; args[count - 1] != NULL && count < ARGS_MAX - 1; count++)
+    for (; args[count - 1] != NULL && count < GIT_ARGS_MAX - 1; count++)
         argv[count] = args[count - 1];
     env = make_env(git);
     _cleanup_confine_ struct confine confine = CONFINE_INIT;
@@ -321,16 +320,47 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
     return -1;
 }
 
+static void put_words(const char *dir, const char *const *args, const char *argv[GIT_ARGS_MAX])
+{
+    const char *const first[] = {"git", "-C", dir};
+
+    memset(argv, 0, GIT_ARGS_MAX * sizeof *argv);
+    memcpy(argv, first, sizeof first);
+    for (size_t i = 0; i < GIT_ARGS_MAX - 4 && args[i] != NULL; i++)
+        argv[i + 3] = args[i];
+}
+
 int git_as_person(const char *dir, const char *const *args, int *ret_status, struct err *err)
 {
     _cleanup_free_ char *program = find_git(err);
-    const char *argv[ARGS_MAX] = {"git", "-C", dir};
+    const char *argv[GIT_ARGS_MAX];
 
     if (program == NULL)
         return -1;
-    for (size_t i = 0; i < ARGS_MAX - 4 && args[i] != NULL; i++)
-        argv[i + 3] = args[i];
+    put_words(dir, args, argv);
     return proc_run(program, (char *const *)(uintptr_t)argv, ret_status, err);
+}
+
+int git_unseen(const char *dir, const char *const *args, int timeout_ms, struct err *err)
+{
+    _cleanup_free_ char *program = find_git(err);
+    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+    const char *argv[GIT_ARGS_MAX];
+
+    if (program == NULL)
+        return -1;
+    put_words(dir, args, argv);
+    const struct proc_spec spec = {.file = program,
+                                   .argv = (char *const *)(uintptr_t)argv,
+                                   .cwd = -1,
+                                   .output_max = GIT_OUTPUT_MAX,
+                                   .tail = true,
+                                   .timeout_ms = timeout_ms,
+                                   .bound = true,
+                                   .whole = true};
+    if (proc_capture(&spec, &result, err) == -1)
+        return err_wrap(err, "git %s", args[0]);
+    return result.status == 0 ? 0 : git_fail(&result, args[0], err);
 }
 
 /* Returns ENOSPC or EDQUOT if git says, in one of its ways, that the disk is full, else 0. */

@@ -35,6 +35,7 @@ enum {
     GIT_OBJECTS_MAX = 3, /* the last is for pack_copy() */
     GIT_OUTPUT_MAX = 64 << 20, /* bytes */
     GIT_TIMEOUT_MS = 600000,
+    GIT_ARGS_MAX = 1024, /* words of a command; more are not passed on */
 };
 
 struct git {
@@ -95,6 +96,9 @@ int git_text(const struct git *git, const char *const *args, char **ret, struct 
 /* Runs git in a directory as the person would: with the person's environment, configuration and
  * terminal, and the hooks of the project. *ret_status is its exit code. */
 int git_as_person(const char *dir, const char *const *args, int *ret_status, struct err *err);
+/* Likewise, but without a terminal, and with what it has started only so long. Fails in git's words
+ * if its exit code is not 0. */
+int git_unseen(const char *dir, const char *const *args, int timeout_ms, struct err *err);
 /* Like git_must(), for a command that prints names with a NUL behind each (-z). Appends them to a
  * list that the caller releases with strv_free(). */
 int git_names(const struct git *git, const char *const *args, char ***ret, struct err *err);

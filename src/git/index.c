@@ -3,6 +3,7 @@
 #include "base/sha.h"
 #include "os/file.h"
 #include "os/path.h"
+#include "os/tree_file.h"
 
 /* The format is in gitformat-index(5); git writes versions 2 and 3 unless it is told otherwise. */
 enum {
@@ -47,33 +48,65 @@ static void put32(char *at, uint64_t number)
         at[i] = (char)(number >> (24 - 8 * i));
 }
 
+/* Returns where the path begins in an entry. */
+static size_t entry_head(const char *entry, size_t fixed)
+{
+    return fixed + ((entry[fixed - 2] & 0x40) != 0 ? 2 : 0); /* extended flags */
+}
+
 /* Returns the length of the entry, or 0 if it does not fit into the text. */
 static size_t entry_len(const char *entry, size_t rest, size_t fixed)
 {
     if (rest < fixed)
         return 0;
-    size_t head = fixed + ((entry[fixed - 2] & 0x40) != 0 ? 2 : 0); /* extended flags */
+    size_t head = entry_head(entry, fixed);
     const char *end = rest > head ? memchr(entry + head, '\0', rest - head) : NULL;
     size_t len = end == NULL ? 0 : ((size_t)(end - entry) + 8) & ~(size_t)7;
     return len <= rest ? len : 0;
 }
 
-/* Clears the change times that are too new. Returns false if the text is no index. */
-static bool clear_times(char *text, size_t len, time_t begun, size_t fixed, int fd, bool *ret_plain)
+static int read_index(int fd, const char *path, char **ret, size_t *ret_len, struct err *err)
 {
+    return fd == -1 ? err_errno(err, "cannot open '%s'", path)
+                    : file_read_stream(fd, path, INDEX_MAX, ret, ret_len, err);
+}
+
+/* Calls `each` for all entries of an index, until it returns false. Returns false then, and if mas
+ * cannot read the index. */
+static bool each_entry(char *text, size_t len, bool sha256,
+                       bool (*each)(char *entry, const char *path, void *arg), void *arg)
+{
+    size_t fixed = sha256 ? ENTRY_SHA256 : ENTRY;
+    size_t sum = sha256 ? SHA256_HEX / 2 : SHA1_SIZE;
     size_t at = HEADER;
 
-    *ret_plain = true;
+    if (len < HEADER + sum || memcmp(text, "DIRC", 4) != 0 || get32(text + 4) > 3)
+        return false;
     for (uint32_t count = get32(text + 8); count > 0; count--) {
-        size_t entry = entry_len(text + at, len - at, fixed);
-        if (entry == 0)
+        size_t entry = entry_len(text + at, len - sum - at, fixed);
+        if (entry == 0 || !each(text + at, text + at + entry_head(text + at, fixed), arg))
             return false;
-        if ((time_t)get32(text + at) >= begun && pwrite(fd, "\0\0\0\0\0\0\0", 8, (off_t)at) != 8)
-            return false;
-        *ret_plain = *ret_plain && (get32(text + at + MODE) & S_IFMT) != (S_IFDIR | S_IFLNK);
         at += entry;
     }
     return true;
+}
+
+struct distrust {
+    const char *text;
+    int fd;
+    time_t begun;
+    bool plain;
+};
+
+/* Clears a change time that is too new. */
+static bool clear_time(char *entry, const char *path, void *arg)
+{
+    struct distrust *distrust = arg;
+
+    (void)path;
+    distrust->plain = distrust->plain && (get32(entry + MODE) & S_IFMT) != (S_IFDIR | S_IFLNK);
+    return (time_t)get32(entry) < distrust->begun ||
+           pwrite(distrust->fd, "\0\0\0\0\0\0\0", 8, entry - distrust->text) == 8;
 }
 
 int index_distrust(const char *path, bool sha256, time_t begun, bool *ret_plain, struct err *err)
@@ -82,16 +115,21 @@ int index_distrust(const char *path, bool sha256, time_t begun, bool *ret_plain,
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
 
-    if (fd == -1)
-        return err_errno(err, "cannot open '%s'", path);
-    if (file_read_stream(fd, path, INDEX_MAX, &text, &len, err) == -1)
+    if (read_index(fd, path, &text, &len, err) == -1)
         return -1;
-    bool known = len > HEADER && memcmp(text, "DIRC", 4) == 0 && get32(text + 4) <= 3;
-    if (known && clear_times(text, len, begun, sha256 ? ENTRY_SHA256 : ENTRY, fd, ret_plain))
-        return 0;
-    *ret_plain = false;
+    struct distrust distrust = {.text = text, .fd = fd, .begun = begun, .plain = true};
+    bool known = each_entry(text, len, sha256, clear_time, &distrust);
+    *ret_plain = known && distrust.plain;
     /* git reads all files if there is no index */
-    return unlink(path) == -1 ? err_errno(err, "cannot remove '%s'", path) : 0;
+    return !known && unlink(path) == -1 ? err_errno(err, "cannot remove '%s'", path) : 0;
+}
+
+/* Returns true if the file is the one that git has entered. */
+static bool is_entered(const char *entry, const struct stat *st)
+{
+    return get32(entry + SIZE) == (uint32_t)st->st_size &&
+           get32(entry + MTIME) == (uint32_t)st->st_mtim.tv_sec &&
+           get32(entry + MTIME + 4) == (uint32_t)st->st_mtim.tv_nsec;
 }
 
 /* Gives an entry the inode of the copied file. */
@@ -100,9 +138,7 @@ static void adopt(char *entry, const char *name, int tree)
     struct stat st;
 
     if (fstatat(tree, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
-        get32(entry + SIZE) != (uint32_t)st.st_size ||
-        get32(entry + MTIME) != (uint32_t)st.st_mtim.tv_sec ||
-        get32(entry + MTIME + 4) != (uint32_t)st.st_mtim.tv_nsec)
+        !is_entered(entry, &st))
         return;
     put32(entry, (uint64_t)st.st_ctim.tv_sec);
     put32(entry + 4, (uint64_t)st.st_ctim.tv_nsec);
@@ -112,30 +148,120 @@ static void adopt(char *entry, const char *name, int tree)
     put32(entry + GROUP, st.st_gid);
 }
 
+/* Makes the sum of an index of SHA-1 anew. */
+static void sum_up(char *text, size_t len)
+{
+    sha1(text, len - SHA1_SIZE, (unsigned char *)text + len - SHA1_SIZE);
+}
+
+static bool adopt_entry(char *entry, const char *path, void *arg)
+{
+    adopt(entry, path, *(const int *)arg);
+    return true;
+}
+
 int index_adopt(int tree, bool sha256, struct err *err)
 {
     _cleanup_close_ int fd = path_open_beneath(tree, ".git/index", O_RDWR | O_NOFOLLOW);
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
-    size_t at = HEADER;
 
-    if (fd == -1)
-        return err_errno(err, "cannot open '.git/index'");
-    if (file_read_stream(fd, ".git/index", INDEX_MAX, &text, &len, err) == -1)
+    if (read_index(fd, ".git/index", &text, &len, err) == -1)
         return -1;
-    if (sha256 || len < HEADER + SHA1_SIZE || memcmp(text, "DIRC", 4) != 0 || get32(text + 4) > 3)
+    if (sha256 || !each_entry(text, len, false, adopt_entry, &tree))
         return 1;
-    size_t end = len - SHA1_SIZE;
-    for (uint32_t count = get32(text + 8); count > 0; count--) {
-        size_t entry = entry_len(text + at, end - at, ENTRY);
-        if (entry == 0)
-            return 1;
-        size_t head = ENTRY + ((text[at + ENTRY - 2] & 0x40) != 0 ? 2 : 0);
-        adopt(text + at, text + at + head, tree);
-        at += entry;
-    }
-    sha1(text, end, (unsigned char *)text + end);
+    sum_up(text, len);
     return lseek(fd, 0, SEEK_SET) == -1 || file_write_all(fd, text, len) == -1
                ? err_errno(err, "cannot write '.git/index'")
                : 0;
+}
+
+/* ---- the files of another work tree */
+
+struct transfer {
+    int from, to; /* the work trees */
+    char *part; /* the directory that is open in both; NULL: none yet */
+    int from_part, to_part; /* -1: it cannot be copied from */
+    struct tree_mover mover;
+};
+
+static bool go_on(size_t len, void *arg)
+{
+    (void)len;
+    (void)arg;
+    return false;
+}
+
+/* Opens the directory of a path in both trees. Entries are sorted, so that is seldom done. */
+static void open_part(struct transfer *transfer, const char *path, size_t len)
+{
+    if (transfer->part != NULL && strlen(transfer->part) == len &&
+        strncmp(transfer->part, path, len) == 0)
+        return;
+    free(transfer->part);
+    transfer->part = mem_dupn(path, len);
+    fd_closep(&transfer->from_part);
+    fd_closep(&transfer->to_part);
+    const char *part = len > 0 ? transfer->part : ".";
+    transfer->from_part = path_open_beneath(transfer->from, part, O_RDONLY | O_DIRECTORY);
+    if (transfer->from_part != -1)
+        transfer->to_part = len > 0 ? path_make_below(transfer->to, part, PATH_BY_UMASK)
+                                    : path_open_beneath(transfer->to, part, O_RDONLY | O_DIRECTORY);
+}
+
+/* Returns true if the file is the one that the index knows, not changed since. */
+static bool is_same(const char *entry, int dir, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           is_entered(entry, &st) && get32(entry + INODE) == (uint32_t)st.st_ino &&
+           get32(entry) == (uint32_t)st.st_ctim.tv_sec &&
+           get32(entry + 4) == (uint32_t)st.st_ctim.tv_nsec;
+}
+
+static bool transfer_entry(char *entry, const char *path, void *arg)
+{
+    struct transfer *transfer = arg;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    const char *why = NULL;
+
+    open_part(transfer, path, slash != NULL ? (size_t)(slash - path) : 0);
+    const struct tree_source source = {.dir = transfer->from_part, .name = name};
+    if (transfer->to_part == -1 || !is_same(entry, source.dir, name))
+        return true;
+    if (tree_file_copy(&transfer->mover, &source, &transfer->to_part, 1, &why) == 0 &&
+        is_same(entry, source.dir, name)) /* nor while it was copied */
+        adopt(entry, name, transfer->to_part);
+    else
+        (void)unlinkat(transfer->to_part, name, 0);
+    return true;
+}
+
+int index_transfer(const char *path, bool sha256, int from, int to, struct err *err)
+{
+    struct tree_ways ways = {.link_readonly = false};
+    struct transfer transfer = {.from = from,
+                                .to = to,
+                                .from_part = -1,
+                                .to_part = -1,
+                                .mover = {.ways = &ways, .step = go_on}};
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (read_index(fd, path, &text, &len, err) == -1)
+        return -1;
+    bool known = !sha256 && each_entry(text, len, false, transfer_entry, &transfer);
+    free(transfer.part);
+    free(transfer.mover.buffer);
+    fd_closep(&transfer.from_part);
+    fd_closep(&transfer.to_part);
+    if (!known)
+        return 0;
+    sum_up(text, len);
+    _cleanup_close_ int git = path_open_dir(to, ".git");
+    return git == -1 ? err_errno(err, "cannot open '.git'")
+                     : file_create(git, "index", text, len, 0644, err);
 }

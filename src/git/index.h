@@ -17,3 +17,8 @@ int index_copy(int from, const char *name, int to, const char *as, struct err *e
  * it: git would have to read all files, because it knows those of the original. Files whose size or
  * modification time is another one are left to git. Returns 1 if mas cannot read the index. */
 int index_adopt(int tree, bool sha256, struct err *err);
+
+/* Copies those files of the work tree open at `from` into the new one open at `to` that are still
+ * as the index at `path` says, so that git need not unpack them, and gives the new one that index.
+ * All others, and all of an index of SHA-256 or that mas cannot read, are left to git. */
+int index_transfer(const char *path, bool sha256, int from, int to, struct err *err);

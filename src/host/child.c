@@ -86,11 +86,29 @@ static void copy_words(char *const *words, char ***to)
         strv_push(to, *word);
 }
 
+/* Adds the login, which no other program of the agent gets. */
+static void give_login(struct host *host, char ***env)
+{
+    struct host_accounts *accounts = &host->accounts;
+
+    accounts->given = accounts->next;
+    if (accounts->count == 0)
+        return;
+    const struct kv *values = &accounts->of[accounts->given]->env;
+    for (size_t i = 0; i < values->count; i++) {
+        if (values->pairs[i].value[0] != '\0')
+            env_put(env, values->pairs[i].key, values->pairs[i].value);
+        else
+            env_drop(*env, values->pairs[i].key);
+    }
+}
+
 /* Makes what the agent is started with. The caller releases both vectors. */
 static int prepare(struct host *host, char ***argv, char ***env, struct err *err)
 {
     copy_words(host->argv, argv);
     copy_words(host->env, env);
+    give_login(host, env);
     return host->backend->tell == NULL ? 0 : host->backend->tell(host, argv, env, err);
 }
 

@@ -17,6 +17,7 @@
 #include "host/terminal/terminal.h"
 #include "model/target.h"
 #include "os/proc.h"
+#include "store/token.h"
 
 static int do_status(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
@@ -297,6 +298,30 @@ static const struct request_kind {
 };
 /* clang-format on */
 
+/* A person's process may say that it asks for a guest, who is less than a person: what needs one is
+ * refused, and the history has the name. */
+static int take_guest(struct client *client, const struct frame *frame, struct err *err)
+{
+    const char *name = json_get_text(frame->head, "guest");
+    size_t first = 0;
+
+    if (json_get(frame->head, "guest") == NULL)
+        return 0;
+    if (name == NULL || !str_is_word(name, GUEST_NAME_MAX))
+        return err_set(err, MAS_USAGE, "the guest has no name");
+    while (first < frame->body_len && (frame->body[first] <= ' ' || frame->body[first] == 0x7f))
+        first++; /* such bytes are not typed, or are blanks */
+    if (first < frame->body_len && strchr("/!#", frame->body[first]) != NULL) {
+        (void)err_set(err, MAS_CONFLICT,
+                      "a guest's prompt cannot begin with '%c': agents take that for a command",
+                      frame->body[first]);
+        return err_hint(err, "write a word in front of it");
+    }
+    (void)snprintf(client->guest, sizeof client->guest, GUEST_FROM "%s", name);
+    client->from = client->guest;
+    return 0;
+}
+
 /* Sets client->from, and checks whether that agent or person may make the request. */
 static int check_access(const struct host *host, struct client *client, const struct frame *frame,
                         enum access access, struct err *err)
@@ -315,6 +340,8 @@ static int check_access(const struct host *host, struct client *client, const st
         return -1;
     if (sender != NULL)
         client->from = sender->id;
+    else if (take_guest(client, frame, err) == -1)
+        return -1;
     if (sender == host->agent && access != TEAM)
         return err_set(err, MAS_FAILED, "an agent may not decide this for itself");
     return target_check_rule(host_team(host), sender, host->agent, err);
@@ -326,7 +353,9 @@ static void log_refusal(const struct host *host, const struct client *client,
 {
     const char *named = json_get_text(frame->head, "from");
     const char *from = client->from != NULL ? client->from : named;
-    const char *sender = from == NULL ? "-" : str_is_word(from, TEAM_WORD_MAX) ? from : "?";
+    const char *sender = from == NULL                                               ? "-"
+                         : client->from != NULL || str_is_word(from, TEAM_WORD_MAX) ? from
+                                                                                    : "?";
     _cleanup_free_ char *outcome = mem_printf("refused: %s", err->text);
 
     host_log_message(host, sender, frame->body_len, outcome);

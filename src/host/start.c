@@ -245,7 +245,9 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
         receive_environment(host, &prompts, err) == -1 || enter_unit(host, err) == -1 ||
         enter_code(host, err) == -1 ||
         launch_command(&host->config, &host->team, host->agent, env_get(host->env, "SHELL"),
-                       &host->argv, &host->preset, err) == -1)
+                       &host->argv, &host->preset, err) == -1 ||
+        launch_accounts(&host->config, host->agent, host->preset, host->accounts.of,
+                        &host->accounts.count, err) == -1)
         return -1;
     host->hibernate_ms = launch_hibernate_ms(host->agent, host->preset);
     host->wall.report.level = wall_level_of(&host->config, &host->team, host->agent, host->preset);

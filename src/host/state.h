@@ -122,7 +122,9 @@ struct client {
     const struct agent *agent; /* of PEER_AGENT; host_member() */
     char *stranger; /* of PEER_STRANGER: "agent '11' of session '...'" */
     bool elsewhere; /* of PEER_STRANGER: its session is in another root */
-    const char *from; /* who makes the present request: an agent of the team; NULL: a person */
+    /* Who makes the present request: an agent of the team; a guest, as `guest`; NULL: a person. */
+    const char *from;
+    char guest[TEAM_WORD_MAX + 1];
     enum client_kind kind;
     bool done; /* it writes nothing more, but may still read */
     bool dirty; /* a watcher that gets the status once it has read the one before */
@@ -273,6 +275,13 @@ struct host_disk {
     char words[DISK_WORDS]; /* of the highest level; "" */
 };
 
+/* The logins that the agent may have; see model/account.h. They point into the config. */
+struct host_accounts {
+    const struct account *of[ACCOUNTS_EACH_MAX]; /* in their order */
+    size_t count; /* 0: mas gives it none */
+    size_t next, given; /* that its program gets at its next start, and got at the last */
+};
+
 /* A write that can be repeated. run() writes it; if it adds a message, it sets `number`, which is
  * that of the message otherwise. */
 enum { WRITE_NUMBERS = 16, WRITE_TEXTS = 6 };
@@ -281,6 +290,7 @@ struct unwritten_write {
     int (*run)(struct store *store, struct unwritten_write *write, struct err *err);
     bool adds;
     int64_t number;
+    int64_t trigger; /* of a message that is added: the prompt, which may be added late, too */
     int64_t n[WRITE_NUMBERS];
     const char *text[WRITE_TEXTS]; /* NULL: none */
     size_t len; /* of the first one */
@@ -343,6 +353,7 @@ struct host {
     struct host_wall wall;
     struct host_disk disk;
     struct host_lease lease;
+    struct host_accounts accounts;
     struct log log;
     bool log_failed;
     struct host_unwritten unwritten;
@@ -351,6 +362,13 @@ struct host {
     struct agent_status told; /* what watchers know: state, pid, ... */
     char told_request[REQUEST_ID_TEXT]; /* and the question */
 };
+
+/* Returns the name of the agent's account; "": it has none. */
+static inline const char *host_account(const struct host *host)
+{
+    const struct host_accounts *accounts = &host->accounts;
+    return accounts->count > 0 ? accounts->of[accounts->next]->name : "";
+}
 
 /* ---- start.c */
 /* Reads session, team, settings and preset, takes lock and socket, and reads the environment, for

@@ -36,6 +36,7 @@ void status_fill(const struct host *host, struct agent_status *ret)
         .log_lost = (int64_t)host->log.lost,
         .title = (char *)(uintptr_t) "",
         .note = (char *)(uintptr_t)(runs ? "" : child->note),
+        .account = (char *)(uintptr_t)host_account(host),
         .memory = (char *)(uintptr_t)host->memory,
         .code = host->code.figures,
         .resources = resources_usage(host),

@@ -10,8 +10,8 @@
 #include "host/unwritten.h"
 
 #include "base/time.h"
-#include "host/backend.h"
 #include "host/server.h"
+#include "host/talk/event.h"
 #include "memory/store.h"
 
 enum {
@@ -82,6 +82,7 @@ static int run(struct store *store, struct host_unwritten *unwritten, struct unw
     struct unwritten_write now = *write;
 
     now.number = number_in_store(unwritten, write->number);
+    now.trigger = number_in_store(unwritten, write->trigger);
     if (now.run(store, &now, err) == -1)
         return -1;
     if (write->number < 0 && now.number > 0)
@@ -187,7 +188,8 @@ int64_t unwritten_tick(struct host *host, unwritten_try *const tries[], size_t c
         return unwritten->again;
     unwritten->why[0] = '\0';
     host_log(host, words);
-    host->backend->say(host, words);
+    if (host->talk != NULL)
+        event_tell_text(host, "note", 0, 0, words, strlen(words));
     server_mark_dirty(host);
     return -1;
 }

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "memory/search.h"
 #include "store/session.h"
+#include "store/token.h"
 #include "store/workspace.h"
 
 enum {
@@ -43,7 +44,7 @@ static int read_private(const struct root *root, const char *id, bool *ret, stru
         return err_errno(err, "cannot open session '%s'", id);
     if (session_load(root, dir, id, &session, err) == -1)
         return -1;
-    *ret = session.private;
+    *ret = session.private || guest_is_in(root, id); /* who may not see other sessions */
     return 0;
 }
 

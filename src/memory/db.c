@@ -79,7 +79,7 @@ static int each_session_names(const char *name, struct err *err)
 /* Checks that the database and its companion files are missing, or regular files without other
  * names. Does not open the database: closing it would drop the locks of another connection of this
  * process. */
-static int look_at(struct db *db, struct err *err)
+static int look_at(struct db *db, enum db_how how, struct err *err)
 {
     static const char *const parts[] = {"-wal", "-shm", "-journal"};
 
@@ -91,7 +91,7 @@ static int look_at(struct db *db, struct err *err)
     }
     if (!S_ISREG(db->is.st_mode))
         return not_regular(db->name, db->is.st_mode, err);
-    if (db->is.st_nlink > 1)
+    if (db->is.st_nlink > 1 && how != DB_LOOK)
         return each_session_names(db->name, err);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         _cleanup_free_ char *name = mem_printf("%s%s", db->name, parts[i]);
@@ -100,7 +100,7 @@ static int look_at(struct db *db, struct err *err)
             continue;
         if (!S_ISREG(st.st_mode))
             return not_regular(name, st.st_mode, err);
-        if (st.st_nlink > 1)
+        if (st.st_nlink > 1 && how != DB_LOOK)
             return each_session_names(name, err);
         if (i == 0 && db->is.st_size == 0 && st.st_size > 0)
             return err_set(err, MAS_DAMAGED, "cannot open '%s': it is empty, but its log is not",
@@ -256,6 +256,21 @@ static bool stands_still(const struct db *db)
            (fstatvfs(db->dir, &disk) == 0 && disk.f_bavail == 0);
 }
 
+/* Opens the database of a program that may have it open. The index of its log, in which a reader
+ * would note where it reads, is only read, so that is made in memory if the program has ended; a
+ * database without a log is read as it is. */
+static int connect_look(struct db *db, struct err *err)
+{
+    _cleanup_free_ char *log = mem_printf("%s-wal", db->name);
+    struct stat st;
+    bool has_log = fstatat(db->dir, log, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
+
+    if (db->name[strcspn(db->name, "?#%")] != '\0')
+        return err_set(err, MAS_CONFLICT, "cannot open '%s': its name is no part of an address",
+                       db->name);
+    return connect_file(db, has_log ? "?mode=ro&readonly_shm=1" : "?immutable=1", err);
+}
+
 static int open_file(struct db *db, enum db_how how, struct err *err)
 {
     if (find_vfs(err) == -1)
@@ -265,10 +280,12 @@ static int open_file(struct db *db, enum db_how how, struct err *err)
     if (how == DB_CREATE && faccessat(db->dir, db->name, F_OK, AT_SYMLINK_NOFOLLOW) == -1 &&
         errno == ENOENT && make_file(db->dir, db->name, err) == -1)
         return -1;
-    if (look_at(db, err) == -1)
+    if (look_at(db, how, err) == -1)
         return -1;
     struct err why = ERR_INIT;
-    if (connect_file(db, "", &why) == -1) {
+    if (how == DB_LOOK && connect_look(db, err) == -1)
+        return -1;
+    if (how != DB_LOOK && connect_file(db, "", &why) == -1) {
         if (why.code != MAS_FAILED || !stands_still(db) ||
             connect_file(db, "?immutable=1", err) == -1) {
             *err = why;
@@ -286,7 +303,7 @@ int db_open(int dir, const char *name, enum db_how how, struct db **ret, struct 
     _cleanup_db_ struct db *db = mem_alloc(sizeof *db);
 
     db->name = mem_dup(name);
-    db->write = how != DB_READ;
+    db->write = how >= DB_WRITE;
     db->dir = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (db->dir == -1)
         return err_errno(err, "cannot open '%s'", name);

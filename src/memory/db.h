@@ -28,8 +28,9 @@ struct db;
 
 /* DB_READ never writes to tables and needs no write access. If no other process can have the
  * database open, because its directory is not writable or its disk is full, it is read as it is.
- * DB_CREATE creates a missing file with mode 600. */
-enum db_how { DB_READ, DB_WRITE, DB_CREATE };
+ * DB_LOOK is for the database of another program: it writes nothing at all, not even to the files
+ * beside it. DB_CREATE creates a missing file with mode 600. */
+enum db_how { DB_READ, DB_LOOK, DB_WRITE, DB_CREATE };
 /* Opens a database. Fails with MAS_NOT_FOUND if the file is missing, and with MAS_DAMAGED if it is
  * not a database or not a regular file. The caller closes *ret with db_close(). */
 int db_open(int dir, const char *name, enum db_how how, struct db **ret, struct err *err);

@@ -22,7 +22,7 @@ int sqlite_load(struct err *err);
     X(column_bytes) X(column_double) X(column_int) X(column_int64) X(column_text) \
     X(column_type) X(db_config) X(errstr) X(exec) X(extended_errcode) \
     X(extended_result_codes) X(finalize) X(get_autocommit) \
-    X(last_insert_rowid) X(limit) X(open_v2) X(prepare_v3) X(reset) X(result_error) \
+    X(last_insert_rowid) X(limit) X(open_v2) X(prepare_v3) X(progress_handler) X(reset) X(result_error) \
     X(result_error_code) X(step) X(stmt_readonly) X(system_errno) X(value_pointer) X(vfs_find) X(vfs_register)
 /* clang-format on */
 
@@ -69,6 +69,7 @@ extern struct sqlite_functions sqlite;
 #define sqlite3_limit sqlite.limit
 #define sqlite3_open_v2 sqlite.open_v2
 #define sqlite3_prepare_v3 sqlite.prepare_v3
+#define sqlite3_progress_handler sqlite.progress_handler
 #define sqlite3_reset sqlite.reset
 #define sqlite3_result_error sqlite.result_error
 #define sqlite3_result_error_code sqlite.result_error_code

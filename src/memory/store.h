@@ -166,6 +166,9 @@ struct store_turn {
     char *why; /* the note at its end; NULL: none */
     int64_t time_ms; /* of that note, else of the prompt */
 };
+/* Sets *ret to whether mas has told the agent this, as a note. */
+int store_has_note(struct store *store, const char *agent, const char *text, bool *ret,
+                   struct err *err);
 /* Finds it. The caller releases *ret with store_turn_free(). */
 int store_newest_turn(struct store *store, const char *agent, struct store_turn *ret,
                       struct err *err);

@@ -353,6 +353,18 @@ char **store_own_tags(const char *text)
 
 /* ---- how the newest turn ended */
 
+int store_has_note(struct store *store, const char *agent, const char *text, bool *ret,
+                   struct err *err)
+{
+    int64_t count = 0;
+    int rc = db_number(store->db, 0, &count, err,
+                       "SELECT count(*) FROM message WHERE agent = ?1 AND role = 7 AND text = ?2",
+                       "tt", agent, text);
+
+    *ret = count > 0;
+    return rc;
+}
+
 int store_newest_turn(struct store *store, const char *agent, struct store_turn *ret,
                       struct err *err)
 {
@@ -390,14 +402,6 @@ void store_turn_free(struct store_turn *turn)
 
 /* ---- queries */
 
-static void put_time(struct json_out *out, const char *key, int64_t ms)
-{
-    char text[TIME_TEXT];
-
-    time_format((time_t)(ms / 1000), text);
-    json_put(out, key, ms != 0 ? text : NULL);
-}
-
 static int put_sessions(struct store *store, int64_t query, struct str *to, struct err *err)
 {
     struct json_out out = {.to = to};
@@ -416,8 +420,8 @@ static int put_sessions(struct store *store, int64_t query, struct str *to, stru
         json_open(&out, NULL, '{');
         json_put_all(&out, JT("id", db_text(s, 0)), JT("program", db_text(s, 1)),
                      JT("outcome", store_outcome_name((enum store_outcome)outcome)));
-        put_time(&out, "startedAt", sqlite3_column_int64(s, 3));
-        put_time(&out, "endedAt", sqlite3_column_int64(s, 4));
+        json_put_time(&out, "startedAt", sqlite3_column_int64(s, 3));
+        json_put_time(&out, "endedAt", sqlite3_column_int64(s, 4));
         json_put(&out, "note", db_text(s, 5));
         json_close(&out, '}');
     }

@@ -110,6 +110,7 @@ static const struct member members[] = {
     STATUS("title", title_type, title, MEMBER_SAID | MEMBER_BLANK),
     STATUS("note", note_type, note, MEMBER_SAID | MEMBER_BLANK),
     STATUS("memory", note_type, memory, MEMBER_SAID),
+    STATUS("account", title_type, account, MEMBER_SAID),
     MEMBER_END,
 };
 

@@ -87,6 +87,7 @@ struct agent_status {
     int64_t passed_over; /* lines of its program's transcript that say nothing that mas knows */
     char *title; /* the terminal title that it set; or "" */
     char *memory; /* what is wrong with memory.db, as far as it concerns the agent; or "" */
+    char *account; /* that its program logs in with; NULL or "": none */
     char *note; /* last lines before its end, why it cannot start, or a notification; or "" */
     struct code_figures code;
     struct agent_resources resources;

@@ -20,6 +20,15 @@ const char *env_check_name(const char *name)
     return is_own ? "is set by mas itself" : NULL;
 }
 
+const char *env_check_set(const char *name)
+{
+    const char *wrong = env_check_name(name);
+    _cleanup_free_ char *entry = mem_printf("%s=", name);
+
+    return wrong == NULL && env_belongs_to_pane(entry) ? "describes the agent's own terminal"
+                                                       : wrong;
+}
+
 bool env_belongs_to_pane(const char *entry)
 {
     static const char *const names[] = {

@@ -5,7 +5,7 @@
 
 enum { PATH_NAMES_MAX = 16 };
 
-#define PATH_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$-.[]"
+#define PATH_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$-/.[]"
 
 const char *const told_facts[TOLD_FACT_COUNT + 1] = {
     [TOLD_STARTS] = "starts",   [TOLD_PROMPT] = "prompt",   [TOLD_TOOL] = "tool",
@@ -13,7 +13,7 @@ const char *const told_facts[TOLD_FACT_COUNT + 1] = {
     [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",       [TOLD_WORKS] = "works",
     [TOLD_RESTS] = "rests",     [TOLD_RETRIES] = "retries", [TOLD_LINE] = "line",
     [TOLD_SAYS] = "says",       [TOLD_USAGE] = "usage",     [TOLD_SESSION] = "session",
-    [TOLD_NOTHING] = "nothing",
+    [TOLD_QUOTA] = "quota",     [TOLD_NOTHING] = "nothing",
 };
 
 static const char *const members[MEMBER_COUNT + 1] = {
@@ -34,6 +34,10 @@ static const char *const members[MEMBER_COUNT + 1] = {
     [MEMBER_ONCE] = "once",
     [MEMBER_MODEL] = "model",
     [MEMBER_DIRECTORY] = "directory",
+    [MEMBER_PERCENT] = "percent",
+    [MEMBER_PART] = "part",
+    [MEMBER_MINUTES] = "minutes",
+    [MEMBER_RESETS] = "resets",
 };
 
 static int fail_unknown(const char *what, const char *name, const char *const *known,
@@ -51,13 +55,18 @@ static bool has_member(enum told_fact fact, enum line_member member)
 {
     switch (member) {
     case MEMBER_SESSION:
-        return fact != TOLD_USAGE && fact != TOLD_NOTHING;
+        return fact != TOLD_USAGE && fact != TOLD_QUOTA && fact != TOLD_NOTHING;
     case MEMBER_TEXT:
         return fact == TOLD_PROMPT || fact == TOLD_DONE || fact == TOLD_SAYS;
     case MEMBER_WHY:
         return fact == TOLD_FAILED || fact == TOLD_RETRIES;
     case MEMBER_DIRECTORY:
         return fact == TOLD_SESSION;
+    case MEMBER_PERCENT:
+    case MEMBER_PART:
+    case MEMBER_MINUTES:
+    case MEMBER_RESETS:
+        return fact == TOLD_QUOTA;
     case MEMBER_TOOL:
     case MEMBER_TOOL_ID:
         return fact == TOLD_TOOL || fact == TOLD_ASKS;

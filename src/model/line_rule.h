@@ -31,6 +31,7 @@ enum told_fact {
     TOLD_EVENTS, /* the rest is told by lines alone: */
     TOLD_SAYS = TOLD_EVENTS, /* words of the agent */
     TOLD_USAGE, /* what a request has used */
+    TOLD_QUOTA, /* how much of a window of its provider is used; the rule names the window */
     TOLD_SESSION, /* which session it is; only of one that began without mas: session/outside.h */
     TOLD_NOTHING, /* a line that is known and passed over; one of its conditions is enough */
     TOLD_FACT_COUNT
@@ -66,6 +67,10 @@ enum line_member {
     MEMBER_ONCE, /* what is counted once, although several lines tell of it */
     MEMBER_MODEL,
     MEMBER_DIRECTORY, /* that the session is about */
+    MEMBER_PERCENT, /* that is used of a window */
+    MEMBER_PART, /* the same from 0 to 1 */
+    MEMBER_MINUTES, /* of which the window is */
+    MEMBER_RESETS, /* when it begins anew, in seconds since 1970 */
     MEMBER_COUNT
 };
 

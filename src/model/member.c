@@ -134,10 +134,8 @@ static bool is_number(const struct member *m)
 static void put_time(const struct member *m, int64_t ms, struct json_out *out)
 {
     _cleanup_free_ char *key = mem_dupn(m->key, strlen(m->key) - strlen("Ms"));
-    char text[TIME_TEXT];
 
-    time_format((time_t)(ms / 1000), text);
-    json_put(out, key, ms != 0 ? text : NULL);
+    json_put_time(out, key, ms);
 }
 
 static void put(const struct member *members, const void *record, bool all, struct json_out *out)

@@ -32,6 +32,8 @@ void message_request(const struct message_options *options, struct str *to)
     json_put(&out, "do", "send");
     if (options->from != NULL)
         json_put(&out, "from", options->from);
+    if (options->guest != NULL)
+        json_put(&out, "guest", options->guest);
     json_put_bool(&out, "enter", !options->no_enter);
     json_put_bool(&out, "wait", options->wait);
     if (options->now)

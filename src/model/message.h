@@ -18,6 +18,7 @@ bool message_is_blank(const char *text, size_t len);
 /* Appends the request to a host that accompanies a text. */
 struct message_options {
     const char *from; /* the sending agent; NULL: a person */
+    const char *guest; /* the name of a guest for whom a person's process sends it, or NULL */
     bool no_enter; /* the text is typed without Enter */
     bool wait; /* the host reports the agent's state afterwards */
     bool now; /* a working agent sees it in the present turn, if it can */

@@ -18,6 +18,14 @@ enum right {
     RIGHT_COUNT
 };
 
+/* What a guest of one session may have, who has the right that an operation needs. */
+enum operation_guests {
+    GUESTS_NEVER,
+    GUESTS_PATH, /* if the session, and the agent if one is named, of the path are theirs */
+    GUESTS_WHOLE, /* likewise, unless they are guests of single agents */
+    GUESTS_SIEVE, /* it says of sessions and agents only what the guest may see */
+};
+
 enum method { METHOD_GET, METHOD_POST, METHOD_DELETE, METHOD_OTHER };
 
 const char *method_name(enum method method); /* as in a request */
@@ -62,6 +70,7 @@ struct operation {
     /* See above. Of an OPERATION_HOST, the request and its fixed members, KEY=VALUE. */
     const char *command;
     const char *what; /* of an OPERATION_HOST: "cannot <what> agent '11'" */
+    enum operation_guests guests; /* who have the right, too */
     const char *verbs; /* which verbs do the same, separated by ", "; NULL: none */
     /* Other commands that a hint may name, likewise; behind a colon, what the address gets. */
     const char *hints;

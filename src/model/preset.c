@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/suggest.h"
 #include "base/time.h"
+#include "model/account.h"
 #include "model/env_name.h"
 #include "model/key_names.h"
 #include "model/member.h"
@@ -18,6 +19,7 @@ enum {
     RESTART_LIMIT_MAX = 1000,
     SESSION_META_MAX = 4096,
     PRESET_PATTERN_MAX = 256, /* bytes */
+    PRESET_ROWS_MAX = 1024,
 };
 
 const char *const start_words[] = {"", "now", "demand", NULL};
@@ -51,6 +53,11 @@ static bool is_object(const char *text)
 
     return json_parse(text, strlen(text), SESSION_META_MAX, &json, &ignored) == 0 &&
            json_is_object(json);
+}
+
+static bool is_rows(const char *text)
+{
+    return str_starts(text, "SELECT ") && strlen(text) <= PRESET_ROWS_MAX && !str_has_control(text);
 }
 
 static bool is_picture(const char *text)
@@ -111,6 +118,7 @@ static const struct value_type
     command = {VALUE_TEXT, "a program and its arguments, with every quote closed",
                .fits = value_is_command},
     picture = {VALUE_TEXT, "a text with {path}, such as @{path}", .fits = is_picture},
+    rows = {VALUE_TEXT, "a SELECT of SQL of at most 1 KiB", .fits = is_rows},
     object = {VALUE_TEXT, "a JSON object of at most 4 KiB", .fits = is_object},
     patterns = {VALUE_LIST, "a list of at most 4 paths below the home, such as .agent/*/{id}.jsonl",
                 .max = 4, .fits = is_pattern},
@@ -141,6 +149,7 @@ static const struct member keys[] = {
     {KEY("login_command", command, login_command)},
     {KEY("login_files", home_files, login_files)},
     {KEY("as_root", value_text, as_root)},
+    {KEY("accounts", accounts_type, accounts)},
     {KEY("needs_env", variables, needs_env)},
     {KEY("reads", files, reads)},
     {KEY("role_option", command, role_option)},
@@ -156,12 +165,16 @@ static const struct member keys[] = {
     {KEY("told.alive", patterns, told.alive)},
     {KEY("told.title_new", regex, told.title_new)},
     {KEY("told.like", value_text, told.like)},
+    {KEY("told.database", patterns, told.database)},
+    {KEY("told.database.sessions", rows, told.session_rows)},
+    {KEY("told.database.lines", rows, told.line_rows)},
     {KEY("told.copies", value_yes, told.copies)},
     {KEY("told.key.allow", told_keys, told.allow)},
     {KEY("told.key.deny", told_keys, told.deny)},
     {KEY("told.key.trust", told_keys, told.trust_keys)},
     {KEY("told.trust", regex, told.trust)},
     {KEY("told.trusted", command, told.trusted)},
+    {KEY("told.renews", value_yes, told.renews)},
     {KEY("told.key.stop", told_keys, told.stop)},
     {KEY("told.clear", value_text, told.clear)},
     {KEY("sandbox_off.args", command, sandbox_off.args)},
@@ -308,6 +321,8 @@ static const struct named_key {
      "files", PRESET_TOLD_MAX},
     {NAMED("told.home.", told.homes), is_home_file, "the path of a file below the home",
      "such files", PRESET_EACH_MAX},
+    {NAMED("told.trusted_home.", told.trusted_homes), is_home_file,
+     "the path of a file below the home", "such files", PRESET_EACH_MAX},
     {NAMED("told.each.", told.each), is_short_word, "a word", "such texts", PRESET_EACH_MAX},
     {NAMED("told.event.", told.events), is_short_word, "a word", "events", PRESET_TOLD_MAX,
      check_event},

@@ -92,6 +92,9 @@ struct preset_told {
     char *title_new; /* a pattern of its title while it has no session; "" none */
     char
         *like; /* the preset of the same program whose `kept`, `copies` and `lines` hold; "" this */
+    char **database; /* where it keeps all sessions in one, likewise; NULL: it does not */
+    /* SELECTs of SQL: of the sessions in it, and of the lines of one: session/outside_rows.h */
+    char *session_rows, *line_rows;
     bool copies; /* a copy of a kept file with another id is a session, too */
     struct line_rule *lines; /* how the lines of the transcript read */
     size_t line_count;
@@ -100,7 +103,9 @@ struct preset_told {
     char *allow, *deny, *stop;
     /* The question whether its directory is to be trusted, as a pattern; and the keys for yes. */
     char *trust, *trust_keys;
-    char *trusted; /* words for the command, when a person has said yes to that; "" none */
+    char *trusted; /* words for the command, once a person has said yes to that; "" none */
+    struct kv trusted_homes; /* likewise, as `homes` */
+    bool renews; /* behind that yes it starts itself anew, or ends with an error */
     char *clear; /* the line by which it begins a session anew, and tells it; "" none */
 };
 
@@ -123,6 +128,7 @@ struct preset {
     char **login_files; /* below the home: one is there once it is logged in; NULL: nobody knows */
     char *as_root; /* advice for root; shown if an agent run by root cannot start */
     struct kv env; /* added to the agent's environment */
+    char *accounts; /* as accounts_type; "": the login is the program's own */
     char **reads; /* files of instructions that it reads where it starts; NULL: none */
     char **needs_env; /* variables that must be set and not empty; may be NULL */
     enum start start; /* never START_UNSET */
@@ -181,6 +187,12 @@ static inline bool preset_tells(const struct preset *preset)
 {
     return preset->protocol == PROTOCOL_TTY &&
            (preset->told.events.count > 0 || preset->told.line_count > 0);
+}
+
+/* Returns true if it is known where the program, which tells, keeps its sessions. */
+static inline bool preset_keeps(const struct preset *preset)
+{
+    return preset_tells(preset) && (preset->told.kept != NULL || preset->told.database != NULL);
 }
 
 /* Returns the policy for a kind of tool, given its name. An unknown name counts as TOOL_OTHER. */

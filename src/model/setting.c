@@ -112,6 +112,8 @@ static const char *check_network(const char *text)
                            : value_parse(&wall_network_type, text, NULL, 0);
 }
 
+static const struct unit percents[] = {{"%", 1}, {"", 1}};
+
 const struct value_type mode_type = {VALUE_WORD, "isolated or legacy", .words = modes};
 
 static const struct value_type
@@ -126,6 +128,8 @@ static const struct value_type
                  VALUE_UNITS(stop_units)},
     log_size = {VALUE_NUMBER, "a size from 4K to 1T, such as 10M", .min = 4096,
                 .max = INT64_C(1) << 40, VALUE_UNITS(number_sizes)},
+    percent = {VALUE_NUMBER, "a percentage from 0% to 100%, such as 80%", .max = 100,
+               VALUE_UNITS(percents)},
     thousand = {VALUE_NUMBER, "a number from 0 to 1000", .max = 1000},
     age = {VALUE_NUMBER, "an age, such as 90m, 12h or 7d", .max = TIME_AGE_MAX,
            VALUE_UNITS(time_ages)},
@@ -259,6 +263,10 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_LIMIT_TURNS] = {"limits", "turns", NULL, "0", &thousand,
                              "how many ACP agents of the root may work at the same time; 0: all",
                              SETTING_OF_HOSTS},
+    [SETTING_LIMIT_QUOTA] =
+        {"limits", "quota", NULL, "0", &percent,
+         "how much of a provider's window may be used before only a person's prompts go on; 0: all",
+         SETTING_OF_HOSTS},
     [SETTING_LIMIT_RETRY] =
         {"limits", "retry", NULL, "30s", &retry,
          "when a prompt is sent again that a provider refused; doubles each time, up to 10m",
@@ -304,6 +312,9 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                             SETTING_IS_PROGRAM},
     [SETTING_CODE_SETUP_TIMEOUT] = {"code", "setup_timeout", NULL, "10m", &duration,
                                     "how long this command may take", SETTING_OF_HOSTS},
+    [SETTING_FORGE_COMMAND] = {"forge", "command", NULL, "", &command,
+                               "a program that opens pull requests and tells of them; empty: gh",
+                               SETTING_IS_PROGRAM},
     [SETTING_NOTIFY_ON] = {"notify", "on", NULL, "waiting,crashed,failed,done,limit,conflict",
                            &notice_kinds_type, "the changes of an agent that mas tells you of",
                            SETTING_OF_HOSTS},

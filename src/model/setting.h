@@ -45,6 +45,7 @@ enum setting {
     SETTING_LIMIT_PROCESSES, /* likewise: processes and threads */
     SETTING_LIMIT_CGROUP, /* where mas makes cgroups: auto, no, or an absolute path */
     SETTING_LIMIT_TURNS, /* of all ACP agents of the root at the same time; 0: any number */
+    SETTING_LIMIT_QUOTA, /* percent of a window of a provider; 0: any */
     SETTING_LIMIT_RETRY, /* before a prompt is sent again, if the provider tells no time */
     SETTING_BUDGET_COST, /* limits of each session, or ""; see model/budget.h */
     SETTING_BUDGET_TOKENS,
@@ -59,6 +60,7 @@ enum setting {
     SETTING_CODE_CHECK_TIMEOUT, /* how long it may take */
     SETTING_CODE_SETUP, /* a command that runs once in each new work tree, or "" */
     SETTING_CODE_SETUP_TIMEOUT, /* how long it may take */
+    SETTING_FORGE_COMMAND, /* a program that is asked for pull requests, or "": gh */
     SETTING_NOTIFY_ON, /* the kinds of change that a person is told of */
     SETTING_NOTIFY_COMMAND, /* a program that is told, or "" */
     SETTING_NOTIFY_DESKTOP, /* yes: the desktop shows them */

@@ -6,6 +6,7 @@
 
 #include "model/team.h"
 
+#include "model/account.h"
 #include "model/layout.h"
 #include "model/message.h"
 #include "model/team_internal.h"
@@ -157,6 +158,7 @@ const struct member agent_members[] = {
     {AGENT("group", word, group)},
     {AGENT("preset", word_or_none, preset)},
     {AGENT("model", model, model)},
+    {AGENT("accounts", accounts_type, accounts), .how = MEMBER_SAID},
     {AGENT("command", command, command)},
     {AGENT("system", system_text, system)},
     {AGENT("start", start, start), .how = MEMBER_SAID},

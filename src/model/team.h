@@ -59,6 +59,7 @@ struct agent {
     char *group; /* the name of its unit */
     char *preset; /* "" for the team's; this also applies to the next two */
     char *model;
+    char *accounts; /* as accounts_type; "": those of its preset */
     char *command;
     char *system; /* first text of every fresh context */
     char *prompt; /* its first message; "" if it has none */

@@ -59,6 +59,16 @@ int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len
     return 0;
 }
 
+bool file_is(int dir, const char *name, const char *text, size_t len)
+{
+    _cleanup_free_ char *there = NULL;
+    struct err ignored = ERR_INIT;
+    size_t there_len = 0;
+
+    return file_read(dir, name, len, &there, &there_len, &ignored) == 0 && there_len == len &&
+           memcmp(there, text, len) == 0;
+}
+
 int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *ret_len,
                      struct err *err)
 {

@@ -11,6 +11,8 @@
  * *ret is NUL-terminated; the caller frees it. On failure err->number is ENOENT if the file is
  * missing, EINVAL if it is not a regular file, EFBIG if it is too large, or another cause. */
 int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err);
+/* Returns true if it has just these bytes; false also if it cannot be read. */
+bool file_is(int dir, const char *name, const char *text, size_t len);
 
 /* The same for a file that need not exist. Returns 1, 0 if there is none, or -1. */
 int file_read_if_there(int dir, const char *name, size_t max, char **ret, size_t *ret_len,

@@ -22,8 +22,10 @@ struct proc_spec {
     const char *input; /* standard input; NULL: /dev/null */
     size_t input_len;
     size_t output_max; /* more bytes than this on stdout are an error */
+    bool tail; /* they are none: only the last `output_max` are kept */
     int timeout_ms; /* from the start; then the process is killed: MAS_TIMEOUT */
     bool bound; /* the kernel kills it when the thread that started it ends */
+    bool whole; /* if proc_capture() fails, all that it has started ends, too */
     const struct landlock *confine; /* all that it may reach of the files, see os/landlock.h;
                                      * NULL: what this process may */
     bool raise_nofile; /* raise the soft descriptor limit, for a server that it may start */
@@ -39,6 +41,7 @@ struct proc {
     int out, err;
     bool by_starter; /* end_fd is its PROC_STARTER_ANSWERS, see os/proc_starter.h */
     size_t output_max;
+    bool tail;
     int64_t deadline; /* monotonic ms */
     int timeout_ms;
     const char *file; /* borrowed from the spec */
@@ -88,7 +91,9 @@ void proc_start_by(int socket);
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 void proc_result_free(struct proc_result *result);
 #define _cleanup_result_ __attribute__((cleanup(proc_result_free)))
-/* Runs a program to its end: proc_start() and proc_finish(). */
+/* Runs a program to its end: proc_start() and proc_finish(). One that is `whole` has the variable
+ * PROC_MARK, by which what it has started is found. */
+#define PROC_MARK "MAS_PROCESS_MARK"
 int proc_capture(const struct proc_spec *spec, struct proc_result *ret, struct err *err);
 /* Like proc_finish() for several processes at the same time, each within its own time. errs[i] says
  * how number i has failed, MAS_OK if it has not. */

@@ -1,4 +1,6 @@
 /* The functions of proc.h that start a process, wait for it and read what it prints. */
+#include "base/env.h"
+#include "base/id.h"
 #include "base/time.h"
 #include "os/file.h"
 #include "os/loop.h"
@@ -9,7 +11,12 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
+enum {
+    STDERR_MAX = 64 * 1024,
+    CHUNK = 64 * 1024,
+    DRAIN_MAX = 1024 * 1024,
+    REST_MS = 2000, /* for what a program has started to end */
+};
 
 /* Opens the standard input of a child: a memory file, so that writing to it cannot block or raise
  * SIGPIPE. */
@@ -89,6 +96,7 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
                          .out = out[0],
                          .err = errs[0],
                          .output_max = spec->output_max,
+                         .tail = spec->tail,
                          .deadline = time_monotonic_ms() + spec->timeout_ms,
                          .timeout_ms = spec->timeout_ms,
                          .file = spec->file};
@@ -115,6 +123,19 @@ static const char *drain(int *fd, struct str *to, size_t max)
         if (to->len > max)
             return "it printed too much";
     }
+    return NULL;
+}
+
+/* Likewise of stdout, within the limits of the process. Of an endless output it reads a part, so
+ * that the time limit is looked at. */
+static const char *drain_output(struct proc *proc, struct str *to)
+{
+    const char *wrong = drain(&proc->out, to, proc->output_max + (proc->tail ? DRAIN_MAX : 0));
+
+    if (!proc->tail || to->len <= proc->output_max)
+        return wrong;
+    memmove(to->data, to->data + to->len - proc->output_max, proc->output_max + 1);
+    to->len = proc->output_max;
     return NULL;
 }
 
@@ -242,7 +263,7 @@ static int reap(struct proc *proc, struct proc_result *ret, struct err *err)
     }
     ret->status = proc_exit_code(status);
     drain_errors(proc, &ret->err);
-    const char *wrong = drain(&proc->out, &ret->out, proc->output_max);
+    const char *wrong = drain_output(proc, &ret->out);
     release(proc);
     if (wrong != NULL)
         return err_set(err, MAS_FAILED, "cannot run '%s': %s", proc->file, wrong);
@@ -263,7 +284,7 @@ static int take(struct proc *proc, struct loop *loop, struct proc_result *ret, s
     bool ended = loop_got(loop, proc->end_fd) != 0;
 
     drain_errors(proc, &ret->err);
-    const char *wrong = drain(&proc->out, &ret->out, proc->output_max);
+    const char *wrong = drain_output(proc, &ret->out);
     if (wrong != NULL)
         return end_early(proc, err, MAS_FAILED, wrong);
     return ended ? reap(proc, ret, err) : 1;
@@ -290,10 +311,33 @@ int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err)
     }
 }
 
+/* Runs a program with a mark, and ends all that has it. */
+static int capture_whole(const struct proc_spec *spec, struct proc_result *ret, struct err *err)
+{
+    struct proc_spec marked = *spec;
+    _cleanup_strv_ char **env = NULL;
+    struct proc proc;
+    char mark[ID_TEXT];
+
+    if (id_make(mark, err) == -1)
+        return -1;
+    strv_push_all(&env, spec->envp != NULL ? spec->envp : environ);
+    env_put(&env, PROC_MARK, mark);
+    marked.envp = env;
+    if (proc_start(&marked, &proc, err) == -1)
+        return -1;
+    int rc = proc_finish(&proc, ret, err);
+    if (rc == -1)
+        proc_kill_marked(PROC_MARK, mark, REST_MS);
+    return rc;
+}
+
 int proc_capture(const struct proc_spec *spec, struct proc_result *ret, struct err *err)
 {
     struct proc proc;
 
+    if (spec->whole)
+        return capture_whole(spec, ret, err);
     return proc_start(spec, &proc, err) == -1 ? -1 : proc_finish(&proc, ret, err);
 }
 

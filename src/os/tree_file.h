@@ -1,6 +1,6 @@
 /*
  * Copies one entry of a tree that is not a directory, in the cheapest way that the file systems
- * support. Part of tree_copy(); not for other use.
+ * support. Part of tree_copy(), and for git/index.c, which knows which files it wants.
  */
 #pragma once
 

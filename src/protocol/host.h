@@ -10,7 +10,9 @@
  *
  * A connection makes one request, unless it listens. The answer is {"ok":true,"agent":ID,...} or an
  * error, which hosts_reply_error() reads. Every request except `listen` has a sender: the agent from
- * which the client's process descends, otherwise the agent named in "from", otherwise a person. An
+ * which the client's process descends, otherwise the agent named in "from", otherwise the guest named
+ * in "guest" (mas invite), who is recorded as guest:NAME and decides nothing that only a person may,
+ * otherwise a person. An
  * agent must follow the rules of `send`; its own host refuses it `permit`, `clear`, `mode`, `set`,
  * `sleep` and `conversation`.
  *
@@ -36,8 +38,8 @@
  *
  * Requests that not every host takes
  *
- *   ask           from, wait, new, conversation, tags: ["K:V"], aside, pictures, bytes; body: the
- *                 prompt
+ *   ask           from, wait, new, conversation, tags: ["K:V"], once, aside, pictures, bytes; body:
+ *                 the prompt
  *                 -> agent, outcome: "started" or "queued", prompt: its id, queued: N,
  *                    ahead: number of prompts before it, paused: why no turn begins
  *                 With "new" or "conversation" the prompt belongs to a new conversation or to the
@@ -45,6 +47,8 @@
  *                 the prompts behind it. With "wait":true the events of this prompt follow, `end`
  *                 last. Closing the connection earlier withdraws nothing, unless the request has
  *                 "held":true: then it cancels the prompt.
+ *                 With "once":true a prompt whose first tag one of a person has had is not asked again:
+ *                 the answer is outcome: "queued" and the prompt of then.
  *                 With "aside":true a copy of the agent's session is asked, always with "wait", and
  *                 only this client gets its events; closing the connection cancels it. MAS_CONFLICT:
  *                 the agent cannot copy its session.

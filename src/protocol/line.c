@@ -1,6 +1,9 @@
 #include "protocol/line.h"
 
-enum { SCALAR_MAX = 64 }; /* bytes of a number */
+enum {
+    SCALAR_MAX = 64, /* bytes of a number */
+    PERCENT_MAX = 999,
+};
 
 /* Handles a value; returns false to stop. */
 typedef bool each_value(const struct json *value, void *arg);
@@ -158,6 +161,23 @@ static void read_usage(enum line_member member, const struct json *value, struct
         add_count(&to->usage.tokens.of[kinds[member]], value);
 }
 
+/* Numbers beyond what they can be are not told. */
+static void read_quota(enum line_member member, const struct json *value, struct line_told *to)
+{
+    enum { MINUTES_MAX = 366 * 24 * 60, MS = 1000 };
+    const double seconds_max = 1e11;
+    double n = json_number(value, -1);
+
+    if (member == MEMBER_PERCENT || member == MEMBER_PART) {
+        n = member == MEMBER_PART ? n * 100 : n;
+        to->quota.percent = n < 0 ? -1 : n > PERCENT_MAX ? PERCENT_MAX : (int)n;
+    } else if (member == MEMBER_MINUTES && n >= 1 && n <= MINUTES_MAX) {
+        to->quota.minutes = (int64_t)n;
+    } else if (member == MEMBER_RESETS && n > 0 && n < seconds_max) {
+        to->quota.resets_ms = (int64_t)n * MS;
+    }
+}
+
 static void read_text(enum told_fact fact, const struct line_word *word, const struct json *line,
                       struct line_told *to)
 {
@@ -185,6 +205,8 @@ static void read_member(enum told_fact fact, const struct line_word *word, const
         return;
     if (fact == TOLD_USAGE)
         read_usage(word->member, value, to);
+    else if (fact == TOLD_QUOTA)
+        read_quota(word->member, value, to);
     else if (word->member == MEMBER_SESSION)
         to->told.session = hook_id(json_text(value));
     else if (word->member == MEMBER_DIRECTORY)
@@ -201,7 +223,8 @@ static void read_member(enum told_fact fact, const struct line_word *word, const
 
 bool line_apply(const struct line_rule *rule, const struct json *line, struct line_told *ret)
 {
-    *ret = (struct line_told){.usage = {.tokens = token_counts_none(), .used = -1, .window = -1}};
+    *ret = (struct line_told){.usage = {.tokens = token_counts_none(), .used = -1, .window = -1},
+                              .quota = {.percent = -1}};
     const bool any = rule->fact == TOLD_NOTHING; /* one condition is enough */
     for (size_t i = 0; i < rule->count; i++)
         if (rule->words[i].test != LINE_SAYS && holds(&rule->words[i], line) == any)

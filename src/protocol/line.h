@@ -19,6 +19,10 @@ struct line_told {
         int64_t used, window; /* of the context; -1: not told */
         struct money cost;
     } usage;
+    struct {
+        int percent; /* -1: not told */
+        int64_t minutes, resets_ms; /* 0: not told */
+    } quota;
     const char *directory; /* NULL: not told */
     char *owned;
 };

@@ -153,14 +153,14 @@ enum handled api_operations(struct request *request)
 {
     struct str body = STR_INIT;
 
-    tasks_put(request->server->tasks, &body);
+    tasks_put(request->server->tasks, &request->guest, &body);
     answer_json(request, 200, &body);
     return HANDLED_NOW;
 }
 
 static struct task *find(struct request *request)
 {
-    struct task *task = tasks_find(request->server->tasks, request->item);
+    struct task *task = tasks_find(request->server->tasks, &request->guest, request->item);
 
     if (task == NULL)
         answer_error(request, 404, "there is no such operation; it may have ended long ago");

@@ -59,7 +59,14 @@ static int agent_open(const struct request *request, const char *what, const cha
         return -1;
     if (roster_open(root, request->id, &team, err) == -1)
         return -1;
-    return roster_add(roster, &team, target, err);
+    int rc = roster_add(roster, &team, target, err);
+    for (size_t i = 0; i < roster->count; i++) /* a word may be the name of more than an agent */
+        if (!guest_sees(&request->guest, request->id, roster->agents[i].agent->id))
+            rc = -1;
+    if (rc == 0 || request->guest.agents[0] == '\0')
+        return rc;
+    *err = (struct err)ERR_INIT; /* it may name agents that are not this guest's */
+    return err_set(err, MAS_NOT_FOUND, "there is no agent '%s' in this session", target);
 }
 
 /* Likewise, exactly the agent of the path. */
@@ -146,6 +153,8 @@ static void put_command(const struct request *request, struct json_out *out)
     _cleanup_strv_ char **words = str_split_list(request->operation->command);
 
     json_put(out, "do", words[0]);
+    if (guest_is(&request->guest))
+        json_put(out, "guest", request->who);
     for (char **word = words + 1; *word != NULL; word++) {
         char *value = strchr(*word, '=');
         *value++ = '\0';
@@ -406,6 +415,7 @@ static void run_message(struct job *job)
     struct err err = ERR_INIT;
 
     sending.options.no_enter = !json_bool(json_get(request->json, "execute"), true);
+    sending.options.guest = guest_is(&request->guest) ? request->who : NULL;
     sending.options.now = json_bool(json_get(request->json, "now"), false);
     if (pictures_read(request->json, &sending.options.pictures, &err) == -1 ||
         agent_open(request, "send to", target, &sending.roster, &err) == -1) {

@@ -37,6 +37,7 @@ static const struct {
     {"kept", api_kept},
     {"keepPicture", api_picture},
     {"listSessions", api_sessions},
+    {"markdown", api_markdown},
     {"metrics", api_metrics},
     {"openapi", api_openapi},
     {"operation", api_operation},
@@ -233,6 +234,8 @@ static bool check_param(struct request *request, const struct param *param)
     if (param->kind == PARAM_MODE && node != NULL &&
         !guard_permits(request, RIGHT_FULL, param->name))
         return false;
+    if (!guard_admits_param(request, param, node))
+        return false;
     if (param_check(param, node, &why))
         return true;
     if (param->kind == PARAM_WORD && json_is_string(node)) {
@@ -290,7 +293,7 @@ bool api_begin(struct request *request)
     }
     request->body_max = body_max(request->operation);
     return guard_permits(request, request->operation->right, "this address") &&
-           request_decode_item(request) && knows_queries(request);
+           guard_admits(request) && request_decode_item(request) && knows_queries(request);
 }
 
 enum handled api_do(struct request *request)

@@ -61,6 +61,7 @@ enum handled api_events(struct request *request);
 enum handled api_health(struct request *request);
 enum handled api_metrics(struct request *request);
 enum handled api_openapi(struct request *request);
+enum handled api_markdown(struct request *request);
 enum handled api_page(struct request *request);
 enum handled api_pair(struct request *request);
 enum handled api_paired(struct request *request);

@@ -10,7 +10,6 @@
 
 #include "base/time.h"
 #include "os/watch.h"
-#include "serve/follow.h"
 #include "serve/server.h"
 #include "store/code_log.h"
 
@@ -19,6 +18,8 @@ enum { LOOK_MS = 1000, SOON_MS = 60 };
 struct event {
     uint64_t id;
     uint64_t live; /* of the agent whose clients alone get it; 0: all clients get it */
+    char session[ID_TEXT]; /* that it is about; "": none */
+    char *agent; /* as in struct event_subject */
     char *text; /* as sent */
     size_t len;
 };
@@ -50,11 +51,13 @@ struct events {
     struct follow *follow;
 };
 
-static void add(struct events *events, const char *type, const struct str *body, uint64_t live);
+static void add(struct events *events, const char *type, const struct str *body,
+                const struct event_subject *subject, uint64_t live);
 
-static void add_followed(void *arg, const char *type, const struct str *body, uint64_t live)
+static void add_followed(void *arg, const char *type, const struct str *body,
+                         const struct event_subject *subject, uint64_t live)
 {
-    add(arg, type, body, live);
+    add(arg, type, body, subject, live);
 }
 
 static struct live *find_live(const struct events *events, uint64_t agent)
@@ -103,13 +106,23 @@ struct events *events_make(struct server *server, events_wake *wake)
     return events;
 }
 
+static void drop_first(struct events *events)
+{
+    struct event *event = &events->ring[events->first++ % EVENTS_MAX];
+    events->bytes -= event->len;
+    events->floor_id = event->id;
+    free(event->agent);
+    free(event->text);
+    event->text = event->agent = NULL;
+}
+
 void events_free(struct events *events)
 {
     if (events == NULL)
         return;
     follow_free(events->follow);
-    for (uint64_t n = events->first; n < events->end; n++)
-        free(events->ring[n % EVENTS_MAX].text);
+    while (events->first < events->end)
+        drop_first(events);
     fd_closep(&events->changes);
     free(events->live);
     free(events);
@@ -128,22 +141,14 @@ static bool is_wanted(const struct events *events)
 
 /* ---- the ring */
 
-static void drop_first(struct events *events)
-{
-    struct event *event = &events->ring[events->first++ % EVENTS_MAX];
-    events->bytes -= event->len;
-    events->floor_id = event->id;
-    free(event->text);
-    event->text = NULL;
-}
-
 static uint64_t next_id(const struct events *events)
 {
     uint64_t id = (uint64_t)time_epoch_ms() * 1000;
     return id > events->last_id ? id : events->last_id + 1;
 }
 
-static void add(struct events *events, const char *type, const struct str *body, uint64_t live)
+static void add(struct events *events, const char *type, const struct str *body,
+                const struct event_subject *subject, uint64_t live)
 {
     struct str text = STR_INIT;
     uint64_t id = next_id(events);
@@ -158,15 +163,22 @@ static void add(struct events *events, const char *type, const struct str *body,
            (events->first < events->end && events->bytes + text.len > EVENTS_BYTES))
         drop_first(events);
     size_t len = text.len;
-    events->ring[events->end++ % EVENTS_MAX] =
-        (struct event){.id = id, .live = live, .text = str_steal(&text), .len = len};
+    struct event *event = &events->ring[events->end++ % EVENTS_MAX];
+    *event = (struct event){.id = id,
+                            .live = live,
+                            .agent = mem_dup(subject->agent),
+                            .text = str_steal(&text),
+                            .len = len};
+    (void)snprintf(event->session, sizeof event->session, "%s",
+                   subject->session != NULL ? subject->session : "");
     events->bytes += len;
     events->wake(events->server, false);
 }
 
-void events_add(struct events *events, const char *type, const struct str *body)
+void events_add(struct events *events, const char *type, const struct str *body,
+                const struct event_subject *subject)
 {
-    add(events, type, body, 0);
+    add(events, type, body, subject, 0);
 }
 
 /* Starts after a pause. A new id tells a returning client that it has missed events. */
@@ -179,14 +191,14 @@ static void begin(struct events *events)
 }
 
 void events_enter(struct events *events, const char *last, char *const *live,
-                  struct event_cursor *ret)
+                  const struct guest *guest, struct event_cursor *ret)
 {
     char *end = NULL;
     uint64_t id = last != NULL ? strtoull(last, &end, 10) : 0;
 
     if (!is_wanted(events))
         begin(events);
-    *ret = (struct event_cursor){.next = events->end, .id = events->last_id};
+    *ret = (struct event_cursor){.next = events->end, .id = events->last_id, .guest = guest};
     events->listeners++;
     events->soon = true;
     for (; live != NULL && *live != NULL && ret->live_count < EVENTS_LIVE_MAX; live++) {
@@ -226,7 +238,7 @@ static bool is_for(const struct event *event, const struct event_cursor *cursor)
 
     for (size_t i = 0; !passes && i < cursor->live_count; i++)
         passes = event->live == cursor->live[i];
-    return passes;
+    return passes && guest_sees(cursor->guest, event->session, event->agent);
 }
 
 /* Copies the rest of a text after *offset. Returns true if it was copied completely. */
@@ -275,7 +287,7 @@ static void tell(struct events *events, const char *type, const struct view *vie
     json_open(&out, NULL, '{');
     view_put_json(&events->server->root, view, &out);
     json_close(&out, '}');
-    events_add(events, type, &body);
+    events_add(events, type, &body, &(struct event_subject){.session = view->row.id});
 }
 
 static void tell_removed(struct events *events, const char *id)
@@ -284,7 +296,7 @@ static void tell_removed(struct events *events, const char *id)
     struct json_out out = {.to = &body};
 
     json_put_all(&out, JO(NULL), JT("sessionId", id), JOE);
-    events_add(events, "session.removed", &body);
+    events_add(events, "session.removed", &body, &(struct event_subject){.session = id});
 }
 
 static void compare_views(struct events *events, const struct view *was, const struct view *now)

@@ -21,7 +21,8 @@
  */
 #pragma once
 
-#include "os/loop.h"
+#include "serve/follow.h"
+#include "store/token.h"
 
 enum {
     EVENTS_MAX = 10000,
@@ -43,6 +44,7 @@ struct event_cursor {
     uint64_t id; /* in its greeting: the client knows everything up to this event */
     uint64_t live[EVENTS_LIVE_MAX]; /* whose `live` events it gets, see follow_live() */
     size_t live_count;
+    const struct guest *guest; /* it gets only what this one may see; not owned */
 };
 
 /* Called when streams have something to read; with `beat` each must send something in any case. */
@@ -61,14 +63,16 @@ void events_turn(struct events *events, struct loop *loop);
 void events_tick(struct events *events);
 
 /* Adds an event; `body` is a JSON object in one line. Does nothing while no client wants events. */
-void events_add(struct events *events, const char *type, const struct str *body);
+void events_add(struct events *events, const char *type, const struct str *body,
+                const struct event_subject *subject);
 /* The `changed` callback of the list; `arg` is the events. */
 void events_compare(void *arg, const struct listing *was, const struct listing *now);
 
 /* Adds and removes a client. `last` is its Last-Event-ID, or NULL; `live` names the agents, at most
- * EVENTS_LIVE_MAX, whose `live` events it gets, or is NULL. *ret is its cursor. */
+ * EVENTS_LIVE_MAX, whose `live` events it gets, or is NULL. `guest`, which the client keeps, is who
+ * it is. *ret is its cursor. */
 void events_enter(struct events *events, const char *last, char *const *live,
-                  struct event_cursor *ret);
+                  const struct guest *guest, struct event_cursor *ret);
 void events_leave(struct events *events, const struct event_cursor *cursor);
 /* Copies at most `max` bytes for a client into `buf`, moves its cursor and returns their number; 0:
  * nothing new. */

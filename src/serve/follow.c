@@ -76,9 +76,12 @@ struct follow *follow_make(const struct root *root, follow_tell *tell, follow_wa
     return follow;
 }
 
-static void tell(const struct watched *watched, const char *type, const struct str *body)
+static void tell(const struct watched *watched, const char *type, const struct str *body,
+                 uint64_t live)
 {
-    watched->follow->tell(watched->follow->arg, type, body, 0);
+    const struct event_subject subject = {.session = watched->id, .agent = watched->agent};
+
+    watched->follow->tell(watched->follow->arg, type, body, &subject, live);
 }
 
 static void drop(struct watched *watched)
@@ -228,7 +231,7 @@ static void handle_status(struct watched *watched, const struct frame *frame)
         begin_event(&out, watched);
         agent_status_put(&status, &out);
         json_close(&out, '}');
-        tell(watched, "agent.state", &body);
+        tell(watched, "agent.state", &body, 0);
     }
     if (status.talks)
         listen_too(watched);
@@ -281,7 +284,7 @@ static void tell_piece(struct watched *watched)
                  JT("role", watched->is_thought ? "thought" : "agent"), JI("at", watched->piece_at),
                  JT("text", str_text(&watched->piece)));
     json_close(&out, '}');
-    watched->follow->tell(watched->follow->arg, "live", &body, watched->live);
+    tell(watched, "live", &body, watched->live);
     str_clear(&watched->piece);
 }
 
@@ -352,7 +355,7 @@ static void handle_event(struct watched *watched, const struct frame *frame)
     if (events[event.type].tell != NULL)
         events[event.type].tell(watched, &event, &out);
     json_close(&out, '}');
-    tell(watched, events[event.type].type, &body);
+    tell(watched, events[event.type].type, &body, 0);
 }
 
 static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
@@ -438,7 +441,9 @@ static void tell_code(struct follow *follow)
         if (json_get(node, keys[i]) != NULL)
             json_put_node(&out, keys[i], json_get(node, keys[i]));
     json_close(&out, '}');
-    follow->tell(follow->arg, code_event_name(type), &body, 0);
+    const struct event_subject subject = {.session = json_get_text(node, "sessionId"),
+                                          .agent = json_get_text_or(node, "agent", "")};
+    follow->tell(follow->arg, code_event_name(type), &body, &subject, 0);
 }
 
 /* Adds bytes to the line, and tells each line that is whole. */

@@ -18,9 +18,16 @@ enum {
 
 struct follow;
 
-/* Receives the type of an event and its JSON object. `live` is 0, or the agent whose clients alone
- * get it, see follow_live(). */
-typedef void follow_tell(void *arg, const char *type, const struct str *body, uint64_t live);
+/* What an event is about, for guests. */
+struct event_subject {
+    const char *session; /* NULL: none */
+    const char *agent; /* NULL: the session itself; "": no agent in particular */
+};
+
+/* Receives the type of an event, its JSON object, and what it is about. `live` is 0, or the agent
+ * whose clients alone get it, see follow_live(). */
+typedef void follow_tell(void *arg, const char *type, const struct str *body,
+                         const struct event_subject *subject, uint64_t live);
 /* Returns true if a client wants the `live` events of this agent. */
 typedef bool follow_wants(void *arg, uint64_t live);
 

@@ -197,6 +197,7 @@ static void identify(const struct guard *guard, const char *text, struct request
         return;
     request->known = true;
     request->right = token->right;
+    request->guest = token->guest;
     memcpy(request->who, token->name, sizeof request->who);
     memcpy(request->token, hash, sizeof request->token);
 }
@@ -210,6 +211,79 @@ bool guard_permits(struct request *request, enum right needed, const char *what)
                    "the token '%s' has the right '%s', but %s needs '%s'", request->who,
                    right_name(request->right), what, right_name(needed));
     return false;
+}
+
+/* ---- guests */
+
+static bool refuse_guest(struct request *request, const char *what)
+{
+    answer_refusal(request, 403, "missing_right",
+                   "ask who has invited you; GET /pair says which session is yours",
+                   "the token '%s' is a guest's, who may not %s", request->who, what);
+    return false;
+}
+
+/* Binds a query that names a session to the guest's own. */
+static bool bind_session(struct request *request)
+{
+    static const char key[] = "session";
+    const struct param *param = param_find(request->operation->params, key);
+    const char *given = request_query(request, key);
+
+    if (param == NULL || param->kind != PARAM_HERE)
+        return true;
+    if (given != NULL && strcmp(given, request->guest.session) != 0) {
+        answer_error(request, 404, "there is no session '%s'", given);
+        return false;
+    }
+    if (given == NULL && request->query_count == REQUEST_QUERIES) {
+        answer_error(request, 400, "cannot read the query of the address");
+        return false;
+    }
+    if (given == NULL)
+        request->queries[request->query_count++] = (struct query){key, request->guest.session};
+    return true;
+}
+
+bool guard_admits(struct request *request)
+{
+    const struct operation *operation = request->operation;
+    const struct guest *guest = &request->guest;
+
+    if (!guest_is(guest) || operation->right == RIGHT_NONE)
+        return true;
+    if (operation->guests == GUESTS_NEVER)
+        return refuse_guest(request, "do this");
+    if (request->id[0] != '\0' && !guest_sees(guest, request->id, NULL)) {
+        answer_error(request, 404, "there is no session '%s'", request->id);
+        return false;
+    }
+    if (request->agent != NULL && !guest_sees(guest, request->id, request->agent)) {
+        answer_error(request, 404, "there is no agent '%s' in this session", request->agent);
+        return false;
+    }
+    if (operation->guests == GUESTS_WHOLE && guest->agents[0] != '\0')
+        return refuse_guest(request, "see more than single agents");
+    return bind_session(request);
+}
+
+bool guard_admits_param(struct request *request, const struct param *param, const struct json *node)
+{
+    static const char *const closed[] = {"mode", "tags", "execute"}; /* of bodies */
+    static const char *const closed_words[] = {"set a mode", "set tags", "leave a line unsent"};
+    const struct guest *guest = &request->guest;
+    bool is_body = !operation_has_queries(request->operation);
+
+    if (!guest_is(guest))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(closed); i++)
+        if (is_body && node != NULL && strcmp(param->name, closed[i]) == 0)
+            return refuse_guest(request, closed_words[i]);
+    if (is_body || strcmp(param->name, "agent") != 0 || guest->agents[0] == '\0')
+        return true;
+    const char *agent = json_text(node);
+    return (agent != NULL && guest_sees(guest, guest->session, agent)) ||
+           refuse_guest(request, "ask for more than single agents: the query agent names one");
 }
 
 /* ---- Host and Origin */

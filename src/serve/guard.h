@@ -11,6 +11,9 @@
  * this very server can read, and which is sent in a header. They count only with an Origin that is
  * this server and a Sec-Fetch-Site that is the same origin, where these are sent.
  *
+ * A guest (`mas invite`) has a token for one session. guard_admits() is where all operations are
+ * opened to them, by the table; what it does not open is closed.
+ *
  * A web page can make a browser send requests to this machine, even under its own host name that it
  * resolves to this machine (DNS rebinding). So the Host must be localhost, a numeric address or a
  * name in the settings. The Origin, which browsers send, must be localhost, 127.0.0.1, [::1], a
@@ -46,5 +49,12 @@ bool guard_refresh(struct guard *guard);
 bool guard_passes(const struct guard *guard, struct request *request, bool open);
 /* Returns true if the token of a request that has passed is still valid. */
 bool guard_still_knows(const struct guard *guard, const struct request *request);
+/* Returns true if the operation of a request that has passed is open to its client, who may be a
+ * guest; otherwise answers: 403, or 404 as for what does not exist. What the answer may say is
+ * limited by the parameters that this sets, or by guest_sees() where the operation sieves. */
+bool guard_admits(struct request *request);
+/* Likewise for a parameter of it, NULL: it was not given. */
+bool guard_admits_param(struct request *request, const struct param *param,
+                        const struct json *node);
 /* Returns true if the client has this right; otherwise answers with 403. `what` needs it. */
 bool guard_permits(struct request *request, enum right needed, const char *what);

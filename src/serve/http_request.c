@@ -125,10 +125,36 @@ static enum MHD_Result send_log(struct exchange *exchange)
     return result;
 }
 
+static bool guest_is_still_known(struct exchange *exchange)
+{
+    const struct request *request = &exchange->request;
+
+    if (!guest_is(&request->guest) || request->operation->right == RIGHT_NONE)
+        return true;
+    http_refresh_tokens(exchange->http);
+    return guard_still_knows(&request->server->guard, request);
+}
+
+static void refuse_ended(struct request *request)
+{
+    request->answer.etag[0] = '\0';
+    request->answer.type = NULL;
+    answer_error(request, 401, "the token is not valid any more");
+}
+
+/* A guest whose time was over meanwhile hears nothing more: what was found may be bound by that
+ * time, too (guest_is_in()). */
+static void check_guest(struct exchange *exchange)
+{
+    if (exchange->phase == PHASE_WORKING && !guest_is_still_known(exchange))
+        refuse_ended(&exchange->request);
+}
+
 static enum MHD_Result send_answer(struct exchange *exchange)
 {
     struct answer *answer = &exchange->request.answer;
 
+    check_guest(exchange);
     exchange->http->handler.end(&exchange->request);
     if (exchange->request.log != NULL)
         return send_log(exchange);
@@ -282,6 +308,8 @@ static enum MHD_Result handle_whole(struct exchange *exchange)
     exchange->link->working = true;
     if (exchange->too_large)
         refuse_large(exchange);
+    else if (request->answer.status == 0 && !guest_is_still_known(exchange))
+        refuse_ended(request); /* while the body came */
     else if (request->answer.status == 0)
         handled = exchange->http->handler.handle(request);
     if (handled == HANDLED_STREAM)

@@ -103,7 +103,8 @@ enum MHD_Result http_stream_open(struct exchange *exchange)
     exchange->request.answer.status = 200;
     const char *live = request_query(&exchange->request, "live");
     _cleanup_strv_ char **agents = live != NULL ? str_split_list(live) : NULL;
-    events_enter(http->server->events, exchange->request.last_event, agents, &exchange->cursor);
+    events_enter(http->server->events, exchange->request.last_event, agents,
+                 &exchange->request.guest, &exchange->cursor);
     enum MHD_Result result = MHD_queue_response(exchange->connection, 200, response);
     MHD_destroy_response(response);
     return result;

@@ -7,6 +7,7 @@
 
 #include "serve/later.h"
 
+#include "client/walled.h"
 #include "serve/http.h"
 #include "serve/server.h"
 
@@ -35,6 +36,37 @@ static enum handled refuse_busy(struct request *request)
     return HANDLED_NOW;
 }
 
+/* Returns true if the token of a guest is still there when the work begins; the loop's guard is not
+ * for workers. */
+static bool is_still_invited(const struct request *request)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    struct err err = ERR_INIT;
+
+    return tokens_read(&request->server->root, &tokens, &err) == 0 &&
+           tokens_find(&tokens, request->token, time(NULL)) != NULL;
+}
+
+/* Whoever can prompt an agent has the rights of its user, but for its wall: guests need one. */
+static void run_if_admitted(struct job *job)
+{
+    struct request *request = later_request(job);
+    bool is_guest = guest_is(&request->guest) && request->operation->right > RIGHT_READ;
+    struct err err = ERR_INIT;
+
+    if (is_guest && !is_still_invited(request))
+        answer_error(request, 401, "the token is not valid any more");
+    else if (!is_guest || request->operation->right != RIGHT_FULL ||
+             walled_check(&request->server->root, request->id, &err) == 0)
+        request->run(job);
+    else
+        answer_refusal(request, 403, "missing_right", "ask who has invited you", "%s",
+                       request->guest.agents[0] == '\0'
+                           ? err.text
+                           : "cannot let a guest prompt the team: an agent of it has no required "
+                             "wall");
+}
+
 enum handled answer_later(struct request *request, void (*run)(struct job *job))
 {
     return answer_after(request, run, job_done);
@@ -43,7 +75,8 @@ enum handled answer_later(struct request *request, void (*run)(struct job *job))
 enum handled answer_after(struct request *request, void (*run)(struct job *job),
                           void (*done)(struct job *job))
 {
-    request->job = (struct job){.run = run, .done = done};
+    request->job = (struct job){.run = run_if_admitted, .done = done};
+    request->run = run;
     if (pool_add(request->server->pool, request->operation->past ? "" : request->id, &request->job))
         return HANDLED_LATER;
     return refuse_busy(request);

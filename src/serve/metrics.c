@@ -7,11 +7,13 @@
 
 #include "serve/metrics.h"
 
+#include "base/time.h"
 #include "memory/starts.h"
 #include "serve/api.h"
 #include "serve/events.h"
 #include "serve/http.h"
 #include "serve/server.h"
+#include "store/login_quota.h"
 
 enum { ROUTES_MAX = 128, BUCKETS = 8 };
 
@@ -187,6 +189,24 @@ static void add_resources(const struct survey *survey, struct str *to)
                      (long long)view_counts(&survey->views[i])->memory);
 }
 
+static void add_window(const struct login_quota *quota, void *arg)
+{
+    for (size_t i = 0; i < quota->count; i++)
+        if (quota_holds_now(&quota->windows[i], time_epoch_ms()))
+            str_addf(arg,
+                     "mas_quota_used_ratio{preset=\"%s\",login=\"%s\",window=\"%s\"} %d.%02d\n",
+                     quota->preset, quota->login, quota->windows[i].name,
+                     quota->windows[i].percent / 100, quota->windows[i].percent % 100);
+}
+
+static void add_quota(const struct root *root, struct str *to)
+{
+    struct err ignored = ERR_INIT;
+
+    add_head(to, "mas_quota_used_ratio", "gauge", "What is used of a provider's window, of 1.");
+    (void)login_quota_each(root, add_window, to, &ignored);
+}
+
 void api_metrics_answer(struct request *request, const struct listing *listing)
 {
     const struct survey *survey = &listing->survey;
@@ -195,6 +215,7 @@ void api_metrics_answer(struct request *request, const struct listing *listing)
     add_sessions(survey, &body);
     add_starts(&request->server->root, &body);
     add_used(survey, &body);
+    add_quota(&request->server->root, &body);
     add_resources(survey, &body);
     add_counts(request->server->metrics, &body);
     add_times(request->server->metrics, &body);

@@ -18,7 +18,7 @@ static void set_cookie(struct request *request, const char *half, time_t seconds
 
 /* `page_token` may be NULL: it is told only once. */
 static void answer_page(struct request *request, int status, const char *name, enum right right,
-                        const char *page_token)
+                        const struct guest *guest, const char *page_token)
 {
     struct str body = STR_INIT;
     struct json_out out = {.to = &body};
@@ -26,6 +26,14 @@ static void answer_page(struct request *request, int status, const char *name, e
     json_open(&out, NULL, '{');
     json_put(&out, "name", name);
     json_put(&out, "right", right_name(right));
+    if (guest_is(guest)) {
+        _cleanup_strv_ char **agents = str_split_list(guest->agents);
+        json_put(&out, "session", guest->session);
+        json_open(&out, "agents", '[');
+        for (char **agent = agents; agent != NULL && *agent != NULL; agent++)
+            json_put(&out, NULL, *agent);
+        json_close(&out, ']');
+    }
     if (page_token != NULL)
         json_put(&out, "pageToken", page_token);
     json_close(&out, '}');
@@ -39,11 +47,17 @@ static void run_pair(struct job *job)
     const char *code = json_get_text(request->json, "code");
     struct err err = ERR_INIT;
     struct pairing pairing;
+    struct token wanted;
     char token[TOKEN_TEXT];
     time_t now = time(NULL);
 
-    if (pairing_take(root, code, &pairing, &err) == -1 ||
-        token_add(root, pairing.name, pairing.right, pairing.expires, token, &err) == -1) {
+    bool taken = pairing_take(root, code, &pairing, &err) == 0;
+    if (taken) {
+        wanted = (struct token){
+            .right = pairing.right, .expires = pairing.expires, .guest = pairing.guest};
+        memcpy(wanted.name, pairing.name, sizeof wanted.name);
+    }
+    if (!taken || token_give(root, &wanted, token, &err) == -1) {
         if (err.code == MAS_NOT_FOUND)
             answer_refusal(request, 403, NULL,
                            "a code is good once and for a short time; have another one made on the "
@@ -57,7 +71,7 @@ static void run_pair(struct job *job)
     _cleanup_free_ char *half = mem_dupn(token, TOKEN_HALF);
     set_cookie(request, half, rest < COOKIE_S ? rest : COOKIE_S);
     memcpy(request->who, pairing.name, sizeof request->who); /* for the log */
-    answer_page(request, 201, pairing.name, pairing.right, token + TOKEN_HALF);
+    answer_page(request, 201, pairing.name, pairing.right, &pairing.guest, token + TOKEN_HALF);
 }
 
 enum handled api_pair(struct request *request)
@@ -67,7 +81,7 @@ enum handled api_pair(struct request *request)
 
 enum handled api_paired(struct request *request)
 {
-    answer_page(request, 200, request->who, request->right, NULL);
+    answer_page(request, 200, request->who, request->right, &request->guest, NULL);
     return HANDLED_NOW;
 }
 

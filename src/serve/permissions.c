@@ -78,6 +78,21 @@ static void ask_some(const struct root *root, const struct waiting *entries, siz
     }
 }
 
+/* Moves those that the guest may see to the front, in their order; returns their number. */
+static size_t sieve(const struct guest *guest, struct waiting_list *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct waiting entry = list->entries[i];
+        if (!guest_sees(guest, entry.session, entry.agent))
+            continue;
+        list->entries[i] = list->entries[count];
+        list->entries[count++] = entry;
+    }
+    return count;
+}
+
 static void run_all(struct job *job)
 {
     struct request *request = later_request(job);
@@ -96,8 +111,9 @@ static void run_all(struct job *job)
     json_open(&silent, NULL, '[');
     json_open(&out, NULL, '{');
     json_open(&out, "permissions", '[');
-    for (size_t at = 0; at < list.count; at += BATCH) {
-        size_t count = list.count - at < BATCH ? list.count - at : BATCH;
+    size_t total = sieve(&request->guest, &list);
+    for (size_t at = 0; at < total; at += BATCH) {
+        size_t count = total - at < BATCH ? total - at : BATCH;
         ask_some(&server->root, list.entries + at, count, &out, &silent);
     }
     json_close(&out, ']');

@@ -45,6 +45,7 @@ struct request {
     enum right right; /* of the client */
     char who[TOKEN_NAME_MAX + 1]; /* the name of its token; "": none */
     char token[SHA256_TEXT]; /* its sum; "": none */
+    struct guest guest; /* what its token is for */
     /* Headers, NULL if missing; they belong to the connection. */
     const char *host, *origin, *authorization, *if_none_match, *last_event, *idempotency_key;
     uint16_t port; /* where this server got the request; 0: no port */
@@ -70,6 +71,7 @@ struct request {
     int64_t start_us; /* monotonic */
 
     struct job job; /* while a worker executes it */
+    void (*run)(struct job *job); /* what it is to do once a guest's right is known */
     struct json *json; /* its parameters, from the queries or the body: checked */
     int64_t survey_ms, tmux_ms, hosts_ms; /* the oldest data that may answer it, monotonic */
     struct request *next; /* in a list of requests that wait for the same */

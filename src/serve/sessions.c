@@ -80,7 +80,8 @@ void api_sessions_answer(struct request *request, struct listing *listing)
                 (query.statuses >> i & 1U) != 0 && (query.modes >> j & 1U) != 0;
     str_add(&body, "{\"sessions\":[");
     for (size_t i = 0; i < survey->count; i++) {
-        if (!wanted[listing->kinds[i]])
+        if (!wanted[listing->kinds[i]] ||
+            !guest_sees(&request->guest, survey->views[i].row.id, NULL))
             continue;
         if (total++ < query.offset || given == query.limit)
             continue;
@@ -129,13 +130,45 @@ int api_session_put(const struct server *server, const char *id, struct str *to,
     return 0;
 }
 
+/* Leaves of the agents only those that the guest may see. */
+static int sieve_agents(const struct guest *guest, struct str *body, struct err *err)
+{
+    _cleanup_json_ struct json *whole = NULL;
+    struct str sieved = STR_INIT;
+    struct json_out out = {.to = &sieved};
+
+    if (guest->agents[0] == '\0')
+        return 0;
+    if (json_parse(str_text(body), body->len, body->len, &whole, err) == -1)
+        return -1;
+    json_open(&out, NULL, '{');
+    for (const struct json *node = json_first(whole); node != NULL; node = json_next(node)) {
+        if (strcmp(json_key(node), "project") == 0 || strcmp(json_key(node), "boundsProblem") == 0)
+            continue; /* they may name others */
+        if (strcmp(json_key(node), "agents") != 0) {
+            json_put_node(&out, json_key(node), node);
+            continue;
+        }
+        json_open(&out, "agents", '[');
+        for (const struct json *one = json_first(node); one != NULL; one = json_next(one))
+            if (guest_sees(guest, guest->session, json_get_text_or(one, "id", "")))
+                json_put_node(&out, NULL, one);
+        json_close(&out, ']');
+    }
+    json_close(&out, '}');
+    str_free(body);
+    *body = sieved;
+    return 0;
+}
+
 static void run_session(struct job *job)
 {
     struct request *request = later_request(job);
     struct str body = STR_INIT;
     struct err err = ERR_INIT;
 
-    if (api_session_put(request->server, request->id, &body, &err) == -1) {
+    if (api_session_put(request->server, request->id, &body, &err) == -1 ||
+        sieve_agents(&request->guest, &body, &err) == -1) {
         str_free(&body);
         answer_err(request, &err, 409);
         return;

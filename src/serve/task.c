@@ -135,6 +135,13 @@ static enum task_state state_of(const struct task *task)
     return task->err.code != MAS_OK ? FAILED : DONE;
 }
 
+/* Returns what the task is about. */
+static struct event_subject subject_of(const struct task *task)
+{
+    return (struct event_subject){.session = task->session[0] != '\0' ? task->session : NULL,
+                                  .agent = task->agent != NULL ? task->agent : ""};
+}
+
 static void on_end(struct job *job)
 {
     struct task *task = (struct task *)(void *)((char *)job - offsetof(struct task, job));
@@ -147,7 +154,8 @@ static void on_end(struct job *job)
         task->output.data[task->output.len] = '\0';
     }
     task_put(task, &body);
-    events_add(task->list->server->events, "operation", &body);
+    const struct event_subject subject = subject_of(task);
+    events_add(task->list->server->events, "operation", &body, &subject);
 }
 
 /* Forgets tasks that ended long ago and, as long as there are too many, the oldest that has
@@ -210,11 +218,18 @@ const struct task *tasks_begin(struct tasks *tasks, const struct task_wish *wish
     return task;
 }
 
-struct task *tasks_find(struct tasks *tasks, const char *id)
+static bool is_for(const struct task *task, const struct guest *guest)
+{
+    struct event_subject subject = subject_of(task);
+
+    return guest_sees(guest, subject.session, subject.agent);
+}
+
+struct task *tasks_find(struct tasks *tasks, const struct guest *guest, const char *id)
 {
     struct task *task = tasks->first;
 
-    while (task != NULL && strcmp(task->id, id) != 0)
+    while (task != NULL && (strcmp(task->id, id) != 0 || !is_for(task, guest)))
         task = task->next;
     return task;
 }
@@ -231,15 +246,6 @@ bool task_cancel(struct task *task)
     return true;
 }
 
-static void put_time(struct json_out *out, const char *key, int64_t ms)
-{
-    char when[TIME_TEXT];
-
-    if (ms != 0)
-        time_format((time_t)(ms / 1000), when);
-    json_put(out, key, ms != 0 ? when : NULL);
-}
-
 static void put(const struct task *task, struct json_out *out)
 {
     static const char *const names[] = {
@@ -252,8 +258,8 @@ static void put(const struct task *task, struct json_out *out)
     json_put_all(out, JT("operation", task->id), JT("verb", task->words[0]),
                  JT("sessionId", task->session[0] != '\0' ? task->session : NULL),
                  JT("agent", task->agent), JT("state", names[state]));
-    put_time(out, "began", task->began_ms);
-    put_time(out, "ended", task->ended_ms);
+    json_put_time(out, "began", task->began_ms);
+    json_put_time(out, "ended", task->ended_ms);
     if (ended)
         json_put_fit(out, "output", str_text(&task->output), TASK_OUTPUT_MAX);
     if (state == FAILED)
@@ -269,13 +275,15 @@ void task_put(const struct task *task, struct str *to)
     json_close(&out, '}');
 }
 
-void tasks_put(const struct tasks *tasks, struct str *to)
+void tasks_put(const struct tasks *tasks, const struct guest *guest, struct str *to)
 {
     struct json_out out = {.to = to};
 
     json_open(&out, NULL, '{');
     json_open(&out, "operations", '[');
     for (const struct task *at = tasks->first; at != NULL; at = at->next) {
+        if (!is_for(at, guest))
+            continue;
         json_open(&out, NULL, '{');
         put(at, &out);
         json_close(&out, '}');

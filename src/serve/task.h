@@ -20,6 +20,7 @@ enum {
     TASK_KEPT_MS = 3600 * 1000,
 };
 
+struct guest;
 struct operation;
 struct server;
 struct task;
@@ -43,11 +44,11 @@ struct task_wish {
 /* Begins a task. Returns NULL if TASKS_MAX tasks, or as many as one session may have, have not
  * ended. The task belongs to the list. */
 const struct task *tasks_begin(struct tasks *tasks, const struct task_wish *wish, struct err *err);
-/* Returns the task with this id, or NULL. */
-struct task *tasks_find(struct tasks *tasks, const char *id);
+/* Returns the task with this id, if the guest may see it, or NULL. */
+struct task *tasks_find(struct tasks *tasks, const struct guest *guest, const char *id);
 /* Asks the process of a task to end, as Ctrl-C does; one that waits never starts. Returns false if
  * it has ended. */
 bool task_cancel(struct task *task);
-/* Write one task, or all as a list with the oldest first, as JSON. */
+/* Write one task, or all that the guest may see as a list with the oldest first, as JSON. */
 void task_put(const struct task *task, struct str *to);
-void tasks_put(const struct tasks *tasks, struct str *to);
+void tasks_put(const struct tasks *tasks, const struct guest *guest, struct str *to);

@@ -85,11 +85,15 @@ void archive_sweep(const struct root *root, const struct config *config, bool ke
 
 struct archive_restore {
     const char *file;
+    const char *id; /* that it has to have; NULL: any */
     const char *name; /* new name; NULL: its own */
     bool new_id; /* use a new random id instead of its own (MAS_CONFLICT if that exists) */
     bool links; /* also symbolic links that point outside the session */
     bool takeover; /* also if another machine may still have it */
     const char *moved_to; /* MOVED_TO of the restored session; NULL: "" */
+    struct str *no_accounts; /* output: agents that do not keep their accounts, "a, b", as another
+                              * machine wrote the archive, and the accounts of this one are meant
+                              * by chance; NULL: all keep them */
     char *digest; /* output: SHA256_TEXT bytes, as in struct archive_report; NULL: not wanted */
     /* With a new id: makes the conversations belong to the copy, before it is moved into place.
      * NULL: do nothing. */

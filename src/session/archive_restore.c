@@ -1,4 +1,5 @@
 /* The part of session/archive.h that restores sessions. */
+#include "base/time.h"
 #include "model/manifest.h"
 #include "os/file.h"
 #include "os/machine.h"
@@ -6,6 +7,7 @@
 #include "session/archive.h"
 #include "session/archive_helper.h"
 #include "session/life_internal.h"
+#include "store/every.h"
 #include "store/index.h"
 #include "store/owner.h"
 #include "store/stage.h"
@@ -53,6 +55,8 @@ static int check_free(const struct restore *r, const struct manifest *manifest, 
     struct index_facts facts;
     struct stat st;
 
+    if (r->options->id != NULL && strcmp(r->options->id, manifest->id) != 0)
+        return err_set(err, MAS_DAMAGED, "it is of session '%s'", manifest->id);
     if (!r->options->new_id &&
         fstatat(root->sessions, manifest->id, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         (void)err_set(err, MAS_CONFLICT, "session '%s' exists", manifest->id);
@@ -68,7 +72,8 @@ static int check_free(const struct restore *r, const struct manifest *manifest, 
     if (!facts.name_taken)
         return 0;
     (void)err_set(err, MAS_CONFLICT, "another session is called '%s'", name);
-    return err_hint(err, "choose another name with -n");
+    return r->options->id == NULL ? err_hint(err, "choose another name with -n")
+                                  : err_hint(err, "rename that one: mas set %s name=NAME", name);
 }
 
 /* Checks for [limits] free, and at least for space on the file system. */
@@ -138,6 +143,26 @@ static int check_owner(const struct restore *r, const struct manifest *manifest,
                     host);
 }
 
+/* Whoever sends an archive does not choose which login of this machine pays. */
+static int drop_accounts(const struct restore *r, struct team *team, struct err *err)
+{
+    _cleanup_owner_ struct owner self = OWNER_INIT;
+    struct str *dropped = r->options->no_accounts;
+    const char *machine = r->session.machine;
+    bool own = false;
+
+    if (owner_has(&self, &r->session, &own, err) == -1)
+        return -1;
+    if (own && machine != NULL && machine[0] != '\0')
+        return 0;
+    for (size_t i = 0; i < team->agent_count; i++)
+        if (team->agents[i].accounts[0] != '\0') {
+            str_addf(dropped, "%s%s", dropped->len > 0 ? ", " : "", team->agents[i].id);
+            team->agents[i].accounts[0] = '\0';
+        }
+    return dropped->len > 0 ? team_file_change(r->stage.dir, team, err) : 0;
+}
+
 /* Makes the restored files a session of this root: stopped, isolated, with its own paths. Drops
  * unknown keys of .session, because scripts source that file. */
 static int adopt(struct restore *r, const struct manifest *manifest, struct err *err)
@@ -153,6 +178,8 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
                        WORKSPACE_SESSION);
     if (check_owner(r, manifest, err) == -1)
         return -1;
+    if (r->options->no_accounts != NULL && drop_accounts(r, &team, err) == -1)
+        return -1;
     if (r->options->name != NULL) {
         free(session->name);
         session->name = mem_dup(r->options->name);
@@ -166,7 +193,13 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
         return -1;
     free(session->moved_to);
     session->moved_to = mem_dup(r->options->moved_to != NULL ? r->options->moved_to : "");
+    if (every_arrive(r->life->root, r->stage.dir, err) == -1)
+        return -1;
     session->store[0] = session->lease[0] = '\0';
+    /* a copy lacks what came later, too, but that has the original */
+    if (manifest->live && !r->options->new_id &&
+        !time_parse(manifest->archived, &session->lost_after))
+        return err_set(err, MAS_DAMAGED, "its manifest has no time");
     session->status = STATUS_STOPPED;
     if (session->stopped == 0)
         session->stopped = session->activity;
@@ -214,7 +247,8 @@ static int place(struct restore *r, struct err *err)
         return -1;
     if (r->life->tick != NULL && r->life->tick(0, 0, r->life->tick_arg))
         return err_set(err, MAS_FAILED, "interrupted");
-    if (root_lock(root, &r->lock, err) == -1 ||
+    /* guests of a session that was removed by hand must not find the one that comes back */
+    if (root_lock(root, &r->lock, err) == -1 || life_end_guests(root, r->session.id, err) == -1 ||
         life_settle(r->life, &r->session, &r->stage, err) == -1)
         return -1;
     return index_update(root, r->session.id, &r->session, err);

@@ -64,9 +64,9 @@ void arrival_format_restored(const char *id, uint64_t epoch, const char *digest,
 
 static enum arrival_state state_of(const struct session *session)
 {
-    return session->moved_to[0] == '\0'                     ? ARRIVAL_HERE
-           : strcmp(session->moved_to, MOVED_ARRIVING) == 0 ? ARRIVAL_ARRIVING
-                                                            : ARRIVAL_GONE;
+    return session->moved_to[0] == '\0'         ? ARRIVAL_HERE
+           : session_arrives(session->moved_to) ? ARRIVAL_ARRIVING
+                                                : ARRIVAL_GONE;
 }
 
 /* Returns the directory of the session's project if it is missing, else NULL. */
@@ -125,14 +125,39 @@ int arrive_look(const struct life *life, const char *id, struct arrival *ret, st
     return 0;
 }
 
-int arrive_restore(const struct life *life, char ret_id[ID_TEXT], uint64_t *ret_epoch,
-                   char ret_digest[SHA256_TEXT], struct err *err)
+static char *arriving_from(const char *host)
+{
+    return mem_printf(MOVED_ARRIVING_FROM "%s)", host);
+}
+
+int arrive_check(const struct life *life, const struct arrival_pull *pull, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = workspace_open(life->root, pull->id);
+    _cleanup_free_ char *own = arriving_from(pull->host);
+    _cleanup_free_ char *to = NULL;
+    bool given_up = false;
+
+    if (dir == -1)
+        return 0; /* whoever looks says why */
+    if (life_load(life, dir, pull->id, "look at", &session, err) == -1)
+        return -1;
+    if (session.moved_to[0] == '\0' || strcmp(session.moved_to, own) == 0 ||
+        (leave_parse(session.moved_to, &to, &given_up) && strcmp(to, pull->host) == 0))
+        return 0;
+    return err_set(err, MAS_CONFLICT, "another move of it has not ended: %s", session.moved_to);
+}
+
+int arrive_restore(const struct life *life, const struct arrival_pull *pull, char ret_id[ID_TEXT],
+                   uint64_t *ret_epoch, char ret_digest[SHA256_TEXT], struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_free_ char *from = pull != NULL ? arriving_from(pull->host) : NULL;
     const struct archive_restore options = {.file = ARCHIVE_STANDARD,
-                                            .links = true,
+                                            .id = pull != NULL ? pull->id : NULL,
+                                            .links = pull == NULL || pull->links,
                                             .takeover = true,
-                                            .moved_to = MOVED_ARRIVING,
+                                            .moved_to = from != NULL ? from : MOVED_ARRIVING,
                                             .digest = ret_digest};
 
     if (archive_restore(life, &options, &session, err) == -1)
@@ -140,6 +165,20 @@ int arrive_restore(const struct life *life, char ret_id[ID_TEXT], uint64_t *ret_
     memcpy(ret_id, session.id, ID_TEXT);
     *ret_epoch = session.epoch;
     return 0;
+}
+
+int arrive_set_project(const struct life *life, const char *id, const char *path, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+
+    if (life_hold(life, id, LOCK_WAIT_MS, "receive", &dir, &lock, err) == -1 ||
+        team_file_load(dir, &team, err) == -1)
+        return -1;
+    free(team.project.path);
+    team.project.path = mem_dup(path);
+    return team_file_change(dir, &team, err);
 }
 
 static int refuse(const struct life *life, const char *what, const struct session *session,

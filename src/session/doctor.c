@@ -20,6 +20,7 @@
 #include "session/retention.h"
 #include "store/came_from.h"
 #include "store/code_log.h"
+#include "store/every.h"
 #include "store/login_limit.h"
 #include "store/mark.h"
 #include "store/shipped.h"
@@ -45,8 +46,9 @@ static bool is_known(const char *name)
     static const char *const known[] = {INDEX_FILE,         ROOT_LOCK,        SNAPSHOTS_DIR,
                                         MARK_SESSIONS,      CODE_LOG_FILE,    ".gitkeep",
                                         CODE_LOG_FILE ".1", INDEX_FILE ".new"};
-    static const char *const beginnings[] = {WAITING_FILE, CAME_FROM_FILE, SETUP_ANSWERS_FILE,
-                                             WALL_PROBE_FILE, STARTS_FILE}; /* and their locks */
+    static const char *const beginnings[] = {
+        WAITING_FILE,    CAME_FROM_FILE, SETUP_ANSWERS_FILE,
+        WALL_PROBE_FILE, STARTS_FILE,    EVERY_NUMBERS}; /* and their locks */
 
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(name, known[i]) == 0)
@@ -171,8 +173,10 @@ static int check_sessions_dir(struct doctor *doctor, struct err *err)
     check_sessions_mode(doctor);
     doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE, S_IFREG | 0600);
     doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, ROOT_LOCK, S_IFREG | 0600);
-    if (root_lock(doctor->root, &lock, &ignored) == 0)
+    if (root_lock(doctor->root, &lock, &ignored) == 0) {
         doctor_check_left(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE ".new");
+        doctor_check_left(doctor, ROOT_SESSIONS, doctor->root->sessions, EVERY_NUMBERS ".new");
+    }
     return 0;
 }
 
@@ -394,6 +398,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
             doctor_check_session(&doctor, view);
     }
     doctor_check_machine(&doctor);
+    doctor_check_every(&doctor);
     check_room(&doctor);
     check_open_to_all(&doctor, ".", root->path);
     check_open_to_all(&doctor, ROOT_TEMPLATES, ROOT_TEMPLATES);

@@ -50,6 +50,8 @@ void doctor_check_code(struct doctor *doctor, int dir, const char *id);
  * is missing for those that ask for walls. */
 void doctor_check_wall(struct doctor *doctor, int dir, const char *id, bool stopped);
 void doctor_check_machine(struct doctor *doctor);
+/* Checks prompts at set times: their files, and the timer that runs them. */
+void doctor_check_every(struct doctor *doctor);
 /* Looks for what killed hosts have left outside of the root. */
 void doctor_check_remains(struct doctor *doctor, const struct survey *survey);
 /* Tells how much of the transcripts of running agents mas does not know. */

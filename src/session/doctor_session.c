@@ -8,6 +8,7 @@
 #include "session/doctor_internal.h"
 #include "session/grow.h"
 #include "session/places.h"
+#include "store/every.h"
 #include "store/owner.h"
 #include "store/placement.h"
 #include "store/reserve.h"
@@ -141,11 +142,11 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
         return;
     for (char **name = names; *name != NULL; name++) {
         held = held || (str_ends(*name, WORKSPACE_HOST_LOCK) && file_is_locked(run, *name));
-        /* the mark of an agent that sleeps stays while its host does not run, and the reserve does
-         * no harm; then is_held(), because an exiting host removes its files before it releases the
-         * lock */
+        /* the marks of an agent stay while its host does not run, and the reserve does no harm;
+         * then is_held(), because an exiting host removes its files before it releases the lock */
         if (reserve_is_name(*name) || str_ends(*name, WORKSPACE_HOST_ASLEEP) ||
-            str_ends(*name, WORKSPACE_HOST_LIMIT) || is_held(run, *name) ||
+            str_ends(*name, WORKSPACE_HOST_LIMIT) || str_ends(*name, WORKSPACE_HOST_TRUSTED) ||
+            str_ends(*name, WORKSPACE_ERRAND_LOCK) || is_held(run, *name) ||
             fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
             (S_ISDIR(st.st_mode) && !str_ends(*name, WORKSPACE_HOST_ROLE) &&
              !str_ends(*name, LOOK_ENDING)) ||
@@ -340,6 +341,8 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, bool is_
                  {WORKSPACE_CODE_LOCKS, S_IFDIR | 0700, false, false, false},
                  {WORKSPACE_CONFIG, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_LIMITS, S_IFREG | 0600, false, false, false},
+                 {EVERY_FILE, S_IFREG | 0600, false, false, false},
+                 {EVERY_ENV, S_IFREG | 0600, false, false, false},
                  {WORKSPACE_MEMORY, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_MEMORY "-wal", S_IFREG | 0600, false, true, false},
                  {WORKSPACE_MEMORY "-shm", S_IFREG | 0600, false, true, false},
@@ -454,6 +457,8 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
         return;
     doctor_check_left(doctor, id, dir, WORKSPACE_SESSION ".new");
     doctor_check_left(doctor, id, dir, WORKSPACE_CONFIG ".new");
+    doctor_check_left(doctor, id, dir, EVERY_FILE ".new");
+    doctor_check_left(doctor, id, dir, EVERY_ENV ".new");
     check_config(doctor, dir, &session);
     check_growing(doctor, dir, &session);
     check_snapshot(doctor, dir, &session);

@@ -136,8 +136,19 @@ static void check_next(struct doctor *doctor)
         check_memory(doctor, name[0] == '/' ? name : subject, &tmpl.team);
 }
 
+static void check_tmux(struct doctor *doctor)
+{
+    char version[TMUX_VERSION_MAX];
+    struct err ignored = ERR_INIT; /* without tmux, sessions are not checked, and say why */
+
+    if (tmux_version(version, &ignored) == 0 && tmux_version_is_old(version))
+        doctor_add(doctor, FINDING_HAND, "tmux",
+                   "version %s is too old: " TMUX_FIRST " is the first that will do", version);
+}
+
 void doctor_check_machine(struct doctor *doctor)
 {
+    check_tmux(doctor);
     check_scope(doctor);
     check_next(doctor);
     doctor->wants.asked =

@@ -117,17 +117,6 @@ static int choose_peer(const struct team *team, const struct grow_wish *wish, si
     return 0;
 }
 
-static int fail_preset(const struct config *config, const char *name, struct err *err)
-{
-    struct suggest suggest = SUGGEST_INIT(name);
-
-    for (size_t i = 0; i < config->preset_count; i++)
-        suggest_try(&suggest, config->presets[i].name);
-    (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is no such preset", name);
-    return suggest.nearest != NULL ? err_hint(err, SUGGEST_MEANT "%s", suggest.nearest)
-                                   : config_hint_presets(config, err);
-}
-
 static void put_text(char **to, const char *text)
 {
     if (text == NULL)
@@ -144,8 +133,8 @@ static int plan(struct growing *growing, const struct grow_wish *wish, size_t *r
     struct team *team = &growing->team;
     _cleanup_free_ char *name = NULL;
 
-    if (wish->fork == NULL && config_preset(growing->life->config, wish->preset) == NULL)
-        return fail_preset(growing->life->config, wish->preset, err);
+    if (wish->fork == NULL && config_need_preset(growing->life->config, wish->preset, err) == -1)
+        return -1;
     if (choose_name(team, wish, &name, err) == -1 || choose_peer(team, wish, ret_peer, err) == -1)
         return -1;
     const char *why =
@@ -153,6 +142,7 @@ static int plan(struct growing *growing, const struct grow_wish *wish, size_t *r
     if (why != NULL)
         return err_set(err, MAS_FAILED, "cannot add agent '%s': %s", name, why);
     growing->agent = &team->agents[team->agent_count - 1];
+    growing->fresh = true;
     put_text(&growing->agent->preset, wish->preset);
     put_text(&growing->agent->model, wish->model);
     put_text(&growing->agent->role, wish->role);
@@ -249,12 +239,14 @@ static int make_rest(const struct growing *growing, struct project *project, str
     one.agents = growing->agent;
     one.agent_count = 1;
     project->path = mem_dup(of->path);
-    if (project_reopen_same(&own, of->path, of->base, &there, &why) == 0)
+    if (project_reopen_same(&own, of->path, of->base, &there, &why) == 0) {
         project->top = TAKE_PTR(there.top);
-    else if (notes != NULL)
+        free(project->dir);
+        project->dir = TAKE_PTR(there.dir); /* it may have come with its submodules */
+    } else if (notes != NULL)
         strv_push(notes, why.text);
     return submodule_make(&growing->repo, project, &one, notes, err) == -1 ||
-                   placed_make(&growing->repo, project, &one, notes, err) == -1
+                   placed_make(&growing->repo, project, NULL, &one, notes, err) == -1
                ? -1
                : 0;
 }

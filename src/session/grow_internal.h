@@ -17,6 +17,7 @@ struct growing {
     struct team team; /* as it is on disk, and then as it is to be */
     struct repo repo; /* empty: without a project */
     struct agent *agent; /* the new one, in `team` */
+    bool fresh; /* it has never run */
     const char *parent; /* that it is a fork of; NULL: none */
     const char *continuity; /* of a fork; see struct grown */
     int dir, lock;

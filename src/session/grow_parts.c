@@ -13,6 +13,7 @@
 #include "os/tree.h"
 #include "session/grow_internal.h"
 #include "session/places.h"
+#include "store/every.h"
 #include "store/placement.h"
 #include "store/ports.h"
 #include "store/session_limits.h"
@@ -119,6 +120,7 @@ int grow_drop_parts(const struct root *root, int dir, const char *id, const stru
     return drop_directories(root, dir, id, agent, err) == -1 ||
                    drop_code(root, id, team, agent, err) == -1 ||
                    drop_limits(root, dir, agent, err) == -1 ||
+                   every_remove_agent(root, dir, agent, err) == -1 ||
                    end_talks(dir, id, agent, ret_waiting, err) == -1
                ? -1
                : 0;
@@ -200,7 +202,8 @@ int grow_begin(int dir, const char *agent, struct err *err)
 
 int grow_start(struct growing *growing, const struct agent *agent, bool *ret_runs, struct err *err)
 {
-    const struct life_respawn options = {.team = &growing->team, .agents = &agent, .count = 1};
+    const struct life_respawn options = {
+        .team = &growing->team, .agents = &agent, .count = 1, .fresh = growing->fresh};
     int64_t end = time_monotonic_ms() + COMES_MS;
 
     while (workspace_env_waits(growing->dir) && time_monotonic_ms() < end)

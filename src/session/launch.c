@@ -82,6 +82,17 @@ int launch_command(const struct config *config, const struct team *team, const s
     return 0;
 }
 
+int launch_accounts(const struct config *config, const struct agent *agent,
+                    const struct preset *preset, const struct account *ret[ACCOUNTS_EACH_MAX],
+                    size_t *ret_count, struct err *err)
+{
+    const char *names = agent->accounts[0] != '\0' ? agent->accounts : preset->accounts;
+
+    return accounts_find(&config->accounts, names, ret, ret_count, err) == -1
+               ? err_wrap(err, "cannot start agent '%s'", agent->id)
+               : 0;
+}
+
 bool launch_is_operator(const struct agent *agent, const struct preset *preset)
 {
     if (preset->protocol == PROTOCOL_ACP)
@@ -109,11 +120,14 @@ static int check_program(const struct agent *agent, const struct preset *preset,
     return err_hint(err, "install it, or choose another preset with --agent");
 }
 
-static int check_variables(const struct agent *agent, const struct preset *preset, char *const *env,
-                           struct err *err)
+/* `account` NULL: none. */
+static int check_variables(const struct agent *agent, const struct preset *preset,
+                           const struct account *account, char *const *env, struct err *err)
 {
     for (char **name = preset->needs_env; name != NULL && *name != NULL; name++) {
-        const char *value = kv_get(&preset->env, *name);
+        const char *value = account != NULL ? kv_get(&account->env, *name) : NULL;
+        if (value == NULL)
+            value = kv_get(&preset->env, *name);
         if (value == NULL)
             value = env_get(env, *name);
         if (value != NULL && value[0] != '\0')
@@ -122,6 +136,9 @@ static int check_variables(const struct agent *agent, const struct preset *prese
             err, MAS_FAILED,
             "cannot start agent '%s': preset '%s' needs the variable %s, which is not set",
             agent->id, preset->name, *name);
+        if (account != NULL)
+            return err_hint(err, "set it in mas.ini: [account %s] env.%s = ...", account->name,
+                            *name);
         return err_hint(err, "set it in the environment of mas, or in mas.ini: [env] set.%s = ...",
                         *name);
     }
@@ -154,12 +171,17 @@ static int check_agent(const struct config *config, const struct team *team,
                        struct err *err)
 {
     const struct preset *preset = NULL;
+    const struct account *accounts[ACCOUNTS_EACH_MAX] = {NULL};
     _cleanup_strv_ char **argv = NULL;
+    size_t count = 0;
 
     if (launch_command(config, team, agent, env_get(env, "SHELL"), &argv, &preset, err) == -1 ||
         check_program(agent, preset, argv[0], env, err) == -1 ||
-        check_variables(agent, preset, env, err) == -1)
+        launch_accounts(config, agent, preset, accounts, &count, err) == -1)
         return -1;
+    for (size_t i = 0; i < count || i == 0; i++)
+        if (check_variables(agent, preset, accounts[i], env, err) == -1)
+            return -1;
     return check_wall(config, team, agent, env, false, probe, err);
 }
 

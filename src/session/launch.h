@@ -49,6 +49,12 @@ int launch_command(const struct config *config, const struct team *team, const s
                    const char *shell, char ***ret_argv, const struct preset **ret_preset,
                    struct err *err);
 
+/* Finds the accounts of an agent, its own or those of its preset, in their order; none: its program
+ * has the login that it finds. Fails with MAS_NOT_FOUND if mas.ini has not got one of them. */
+int launch_accounts(const struct config *config, const struct agent *agent,
+                    const struct preset *preset, const struct account *ret[ACCOUNTS_EACH_MAX],
+                    size_t *ret_count, struct err *err);
+
 /* Returns true if the agent is a terminal for a person, so that input typed there counts as a
  * person's. The preset decides; if it does not, the user's shell is such a terminal. */
 bool launch_is_operator(const struct agent *agent, const struct preset *preset);

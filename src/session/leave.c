@@ -95,7 +95,7 @@ bool leave_parse(const char *moved_to, char **ret_name, bool *ret_given_up)
 {
     size_t len = strlen(moved_to);
 
-    if (len == 0 || strcmp(moved_to, MOVED_ARRIVING) == 0)
+    if (len == 0 || session_arrives(moved_to))
         return false;
     *ret_given_up = moved_to[len - 1] == MOVED_GIVEN_UP;
     *ret_name = mem_dupn(moved_to, len - *ret_given_up);

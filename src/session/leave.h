@@ -7,7 +7,9 @@
  *     ""            the session is here
  *     "NAME"        its files are on host NAME; NAME may have been told to release them
  *     "NAME?"       it was given up: NAME is told to drop them, and then the session is here again
+ *     "DESK:HASH"   as NAME, but that machine pulls it and is no host here, see fleet/pull.h
  *     "(arriving)"  on the other machine: the files have come, but the session is not here yet
+ *     "(arriving from NAME)"   likewise, where that machine pulls it from its host NAME
  *
  * Only with "" a session can be started.
  */

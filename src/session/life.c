@@ -359,10 +359,15 @@ static int check_moved(const struct life *life, struct session *session, struct 
         session->epoch++;
         return owner_take(session, true, err);
     }
-    if (strcmp(session->moved_to, MOVED_ARRIVING) == 0) {
+    if (session_arrives(session->moved_to)) {
+        size_t before = strlen(MOVED_ARRIVING_FROM);
         (void)err_set(err, MAS_CONFLICT,
                       "cannot start session '%s': its move to here has not ended", label.text);
-        return err_hint(err, "finish it where the session comes from: mas move %s HOST",
+        if (!str_starts(session->moved_to, MOVED_ARRIVING_FROM))
+            return err_hint(err, "finish it where the session comes from: mas move %s HOST",
+                            label.text);
+        return err_hint(err, "finish it with: mas move %.*s:%s .",
+                        (int)strcspn(session->moved_to + before, ")"), session->moved_to + before,
                         label.text);
     }
     (void)err_set(err, MAS_CONFLICT, "cannot start session '%s': it has moved to %s", label.text,
@@ -509,7 +514,7 @@ int life_respawn_held(const struct life *life, int dir, struct session *session,
         rc = launch_check_walls(life->config, options->team, wanted, &probe, err);
     if (rc == 0)
         rc = life_lease_again(life, dir, session, err);
-    for (size_t i = 0; rc == 0 && i < options->count; i++)
+    for (size_t i = 0; rc == 0 && !options->fresh && i < options->count; i++)
         rc = life_end_agent(life, id, options->agents[i]->id, err);
     if (rc == 0)
         rc = respawn(&in, options, &launch, err);

@@ -169,10 +169,13 @@ struct life_options {
     const char *name; /* NULL: none */
     const char *template; /* NULL: the one in the settings */
     const char *preset; /* for the whole team; NULL: each agent's own */
+    const char *accounts; /* likewise */
     const char *id; /* NULL: a new random id */
     const char *project; /* DIR or DIR@REF for project_open(); NULL: that of MAS_PROJECT, which
                           * inside of a team names its own, or of the template */
     bool changes; /* take the uncommitted changes of the project along */
+    bool included; /* where the project has no work tree, what .worktreeinclude names at home has
+                    * come for this id (code/carried.h) */
     const char *config; /* path of a file for prompts_read(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
     const struct sentence *sentence; /* what it begins with; NULL: none */
@@ -220,6 +223,7 @@ struct life_respawn {
     const struct team *team;
     const struct agent *const *agents; /* pointers into the team */
     size_t count;
+    bool fresh; /* they have just joined the team, and no process of theirs can be left */
 };
 /* Ends the processes that agents without a host left behind, and starts hosts in their panes. Fails
  * with MAS_CONFLICT if the session does not run. */

@@ -160,7 +160,8 @@ void life_stop_hosts(const struct life *life, const char *id, const char *agent,
 void life_clean_run(int dir)
 {
     static const char *const endings[] = {WORKSPACE_HOST_SOCKET, WORKSPACE_HOST_AGENT,
-                                          WORKSPACE_HOST_LOCK, WORKSPACE_HOST_ROLE};
+                                          WORKSPACE_HOST_LOCK, WORKSPACE_HOST_ROLE,
+                                          WORKSPACE_ERRAND_LOCK};
     struct err ignored = ERR_INIT;
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
 

@@ -155,7 +155,11 @@ void life_clean_run(int dir);
  * processes. `what` is the verb. */
 int life_require_stopped(const struct life *life, int dir, const struct session *session,
                          const char *what, struct err *err);
-/* Removes a stopped session whose lock is held: first its row, then its workspace. */
+/* Ends the guests of a session that is being removed, first: one that is restored has none. The
+ * caller holds the lock of the root. */
+int life_end_guests(const struct root *root, const char *id, struct err *err);
+/* Removes a stopped session whose lock is held: first its guests, then its row, then its workspace.
+ */
 int life_remove_held(const struct life *life, const char *id, struct err *err);
 
 /* Ends the remaining processes of one agent. */

@@ -5,6 +5,7 @@
  * again under the metadata lock. The look at what the machine can hold of walls goes on meanwhile
  * and is awaited last.
  */
+#include "code/carried.h"
 #include "code/changes.h"
 #include "code/lfs_carry.h"
 #include "code/placed.h"
@@ -51,6 +52,7 @@ static const char *choose_project(const struct life_options *options, const stru
 static int check_no_project(const struct life_options *options, struct err *err)
 {
     const char *option = options->changes         ? "--with-changes"
+                         : options->included      ? "--with-included"
                          : options->check != NULL ? "--check-with"
                          : options->sentence != NULL && options->sentence->tries > 0 ? "--tries"
                                                                                      : NULL;
@@ -152,6 +154,24 @@ static int choose_setup(const struct life *life, const struct repo *repo,
     return setup_save(repo, &setup, err);
 }
 
+/* Gives the agents what .worktreeinclude names. */
+static int place_files(const struct life *life, const struct life_options *options,
+                       const struct repo *repo, const struct project *project,
+                       const struct team *team, const char *id, struct err *err)
+{
+    _cleanup_parcel_ struct parcel parcel = {.files = NULL};
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (!options->included || project->top != NULL)
+        return placed_make(repo, project, NULL, team, life->notes, err);
+    int rc = carried_read(life->root, id, &text, &len, err);
+    carried_drop(life->root, id);
+    return rc == -1 || parcel_parse(text, len, &parcel, err) == -1
+               ? err_wrap(err, "cannot use --with-included")
+               : placed_make(repo, project, &parcel, team, life->notes, err);
+}
+
 int life_make_code(const struct life *life, const struct life_options *options,
                    const struct project *project, const struct team *team,
                    const struct stage *stage, struct err *err)
@@ -175,7 +195,7 @@ int life_make_code(const struct life *life, const struct life_options *options,
     if (choose_setup(life, &repo, &begun, err) == -1 ||
         repo_make_trees(&repo, stage->dir, &begun, team, life->tick, life->tick_arg, err) == -1 ||
         submodule_make(&repo, &begun, team, life->notes, err) == -1 ||
-        placed_make(&repo, project, team, life->notes, err) == -1)
+        place_files(life, options, &repo, project, team, stage->id, err) == -1)
         return -1;
     return file_sync_all(stage->dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;
 }
@@ -344,12 +364,16 @@ static void apply_preset(struct team *team, const char *preset)
     }
 }
 
-static int check_preset(const struct life *life, const char *name, struct err *err)
+static int apply_accounts(struct team *team, const char *accounts, struct err *err)
 {
-    if (config_preset(life->config, name) != NULL)
-        return 0;
-    (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is no such preset", name);
-    return config_hint_presets(life->config, err);
+    bool names_none = accounts != NULL && accounts[strspn(accounts, " \t")] == '\0';
+    const char *want = names_none ? accounts_type.want : NULL;
+
+    for (size_t i = 0; accounts != NULL && want == NULL && i < team->agent_count; i++)
+        want = VALUE_PARSE(&accounts_type, accounts, &team->agents[i].accounts);
+    return want == NULL
+               ? 0
+               : err_set(err, MAS_USAGE, "cannot use --account '%s': it is not %s", accounts, want);
 }
 
 /* Stores the preset that the environment sets for agents without one: hosts do not see that
@@ -363,7 +387,7 @@ static int keep_preset(const struct life *life, struct team *team, struct err *e
         needed = needed || team->agents[i].preset[0] == '\0';
     if (!needed || team->preset[0] != '\0' || !config_is_of_env(life->config, SETTING_PRESET))
         return 0;
-    if (check_preset(life, name, err) == -1)
+    if (config_need_preset(life->config, name, err) == -1)
         return -1;
     free(team->preset);
     team->preset = mem_dup(name);
@@ -378,11 +402,11 @@ static int check_options(const struct life *life, const struct life_options *opt
 
     if (want != NULL)
         return err_set(err, MAS_USAGE, "cannot use name '%s': %s", options->name, want);
-    if (options->preset != NULL && check_preset(life, options->preset, err) == -1)
+    if (options->preset != NULL && config_need_preset(life->config, options->preset, err) == -1)
         return -1;
     char *const *tries = options->sentence != NULL ? options->sentence->presets : NULL;
     for (; tries != NULL && *tries != NULL; tries++)
-        if (check_preset(life, *tries, err) == -1)
+        if (config_need_preset(life->config, *tries, err) == -1)
             return -1;
     if (options->id != NULL && !id_is_valid(options->id)) {
         (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID",
@@ -487,6 +511,7 @@ static int take_team(const struct life *life, const struct json *json, const cha
     tmpl->team = team;
     for (size_t i = 0; i < team.agent_count; i++) {
         const char *preset = team.agents[i].preset;
+        team.agents[i].accounts[0] = '\0'; /* who may choose them says so with --account */
         if (preset[0] == '\0' || config_preset(life->config, preset) != NULL)
             continue;
         (void)err_set(err, MAS_NOT_FOUND, "cannot use '%s': agent %s has an unknown preset '%s'",
@@ -517,6 +542,8 @@ static int plan_team(const struct life *life, const struct life_options *options
         (is_whole && take_team(life, json, file, plan, err) == -1))
         return -1;
     apply_preset(team, options->preset);
+    if (apply_accounts(team, options->accounts, err) == -1)
+        return -1;
     if (life->wall != NULL)
         team->wall = *life->wall;
     if (json != NULL && !is_whole && prompts_from_json(json, file, life->config, team, err) == -1)
@@ -541,7 +568,7 @@ static int plan_programs(const struct life *life, const struct life_options *opt
     if (options->start)
         return life_check_start(life, team, options->limits, plan->session.prompted, &plan->probe,
                                 err);
-    bool named = options->preset != NULL ||
+    bool named = options->preset != NULL || options->accounts != NULL ||
                  (options->sentence != NULL && options->sentence->presets != NULL);
     if (!named || options->elsewhere)
         return 0;

@@ -9,6 +9,7 @@
 #include "session/life_internal.h"
 #include "session/unlanded.h"
 #include "store/index.h"
+#include "store/pairing.h"
 #include "store/ports.h"
 #include "store/reserve.h"
 #include "store/stage.h"
@@ -459,9 +460,17 @@ static int remove_rest(const struct life *life, const char *id, bool force, stru
     if (live != NULL)
         return is_running(life, id, "remove", err);
     if ((force && stop_unknown(life, id, true, err) == -1) ||
-        root_lock(life->root, &lock, err) == -1)
+        root_lock(life->root, &lock, err) == -1 || life_end_guests(life->root, id, err) == -1)
         return -1;
     return index_update(life->root, id, NULL, err);
+}
+
+int life_end_guests(const struct root *root, const char *id, struct err *err)
+{
+    size_t count = 0;
+
+    return pairing_end_guests(root, id, NULL, &count, err) == 0 || err->code == MAS_DAMAGED ? 0
+                                                                                            : -1;
 }
 
 int life_remove_held(const struct life *life, const char *id, struct err *err)
@@ -471,7 +480,8 @@ int life_remove_held(const struct life *life, const char *id, struct err *err)
 
     /* the row first: a workspace without a row is still listed, a row without a workspace is an
      * error */
-    if (root_lock(life->root, &lock, err) == -1 || index_update(life->root, id, NULL, err) == -1)
+    if (root_lock(life->root, &lock, err) == -1 || life_end_guests(life->root, id, err) == -1 ||
+        index_update(life->root, id, NULL, err) == -1)
         return -1;
     int rc = workspace_trash(life->root, id, &trash);
     cgroup_forget(config_text(life->config, SETTING_LIMIT_CGROUP), id);

@@ -20,12 +20,8 @@
 
 enum {
     OUTPUT_MAX = 64 * 1024, /* bytes of a program's output; one that prints more is ended */
-    ENDS_MS = 1000, /* time for killed processes to go */
     MINUTES = 60,
 };
-
-/* The variable that marks the processes of one delivery. */
-#define MARK "MAS_NOTICE_PROCESS"
 
 extern char **environ;
 
@@ -105,8 +101,7 @@ static void texts_free(struct texts *texts)
 
 /* Returns this process's environment without variables of mas, except the root, and with those of
  * the notice. */
-static char **make_env(const struct notice_delivery *delivery, const struct notice *notice,
-                       const char *mark)
+static char **make_env(const struct notice_delivery *delivery, const struct notice *notice)
 {
     const struct {
         const char *key, *value;
@@ -119,7 +114,6 @@ static char **make_env(const struct notice_delivery *delivery, const struct noti
         {"MAS_NOTICE_NAME", delivery->session.name},
         {"MAS_NOTICE_AGENT", delivery->agent->id},
         {"MAS_NOTICE_ROLE", delivery->agent->role},
-        {MARK, mark},
     };
     char **env = NULL;
 
@@ -139,13 +133,8 @@ static int run(const struct notice_delivery *delivery, const struct notice *noti
                char *const *argv, const struct str *input, struct err *err)
 {
     const char *search = getenv("PATH");
-    char mark[ID_TEXT];
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-    struct proc proc;
-
-    if (id_make(mark, err) == -1)
-        return -1;
-    _cleanup_strv_ char **env = make_env(delivery, notice, mark);
+    _cleanup_strv_ char **env = make_env(delivery, notice);
     _cleanup_free_ char *file =
         path_find_program(argv[0], search != NULL ? search : "/usr/bin:/bin", delivery->root->fd);
     if (file == NULL)
@@ -160,15 +149,13 @@ static int run(const struct notice_delivery *delivery, const struct notice *noti
         .output_max = OUTPUT_MAX,
         .timeout_ms = NOTICE_WAY_MS,
         .bound = true,
+        .whole = true,
     };
-    if (proc_start(&spec, &proc, err) == -1)
+    if (proc_capture(&spec, &result, err) == -1)
         return -1;
-    int rc = proc_finish(&proc, &result, err);
-    if (rc == -1)
-        proc_kill_marked(MARK, mark, ENDS_MS);
-    else if (result.status != 0)
-        rc = err_set(err, MAS_FAILED, "'%s' exited with code %d", argv[0], result.status);
-    return rc;
+    return result.status == 0
+               ? 0
+               : err_set(err, MAS_FAILED, "'%s' exited with code %d", argv[0], result.status);
 }
 
 static int tell_command(struct notice_delivery *delivery, const struct notice *notice,
@@ -384,7 +371,8 @@ static int load(struct notice_delivery *delivery, const char *id, const char *ag
     if (session_load(delivery->root, delivery->dir, id, &delivery->session, err) == -1 ||
         team_file_load(delivery->dir, &delivery->team, err) == -1)
         return -1;
-    delivery->agent = team_agent(&delivery->team, agent);
+    delivery->agent =
+        agent != NULL ? team_agent(&delivery->team, agent) : &delivery->team.agents[0];
     return delivery->agent != NULL
                ? 0
                : err_set(err, MAS_NOT_FOUND, "session '%s' has no agent '%s'", id, agent);

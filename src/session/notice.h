@@ -15,8 +15,9 @@ enum {
 };
 
 /* Delivers the notices of an agent, which stand in `text` as lines of JSON, one after the other.
- * Does nothing in the hours of [notify] quiet, or while a client of tmux shows the agent's pane,
- * whose id is `pane`. What fails is written to the session's log. Fails only if the session cannot
- * be read or a line is not a notice. */
+ * Without an agent (NULL) they are about the first one of the team. Does nothing in the
+ * hours of [notify] quiet, or while a client of tmux shows the agent's pane, whose id is `pane`.
+ * What fails is written to the session's log. Fails only if the session cannot be read or a line is
+ * not a notice. */
 int notice_deliver(const struct root *root, const struct config *config, const char *id,
                    const char *agent, const char *pane, const char *text, struct err *err);

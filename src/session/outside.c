@@ -7,6 +7,7 @@
 #include "os/path.h"
 #include "os/proc.h"
 #include "protocol/line.h"
+#include "session/outside_rows.h"
 #include "store/index.h"
 #include "store/workspace.h"
 
@@ -175,6 +176,47 @@ static void add_session(struct looking *looking, const char *path, const struct 
     };
 }
 
+struct find_rows {
+    const struct find_in *in;
+    const char *path;
+    int64_t rows;
+};
+
+static bool add_row(const struct outside_row *row, void *arg)
+{
+    struct find_rows *finding = arg;
+    struct outside_list *list = finding->in->list;
+
+    list->cut = list->cut || finding->rows == OUTSIDE_FILES_MAX;
+    if (finding->rows++ == OUTSIDE_FILES_MAX)
+        return false;
+    list->sessions = mem_room(list->sessions, list->count, sizeof *list->sessions);
+    list->sessions[list->count++] = (struct outside_session){
+        .preset = finding->in->preset,
+        .path = mem_dup(finding->path),
+        .id = mem_dup(row->id),
+        .in_database = true,
+        .changed = row->changed,
+        .directory = row->directory != NULL
+                         ? mem_dupn(row->directory, str_fit(row->directory, PATH_MAX))
+                         : NULL,
+    };
+    return true;
+}
+
+static void add_rows(struct looking *looking, const char *path, const struct stat *st,
+                     const struct path_found *found)
+{
+    const struct find_in *in = looking->arg;
+    struct find_rows finding = {.in = in, .path = path};
+    struct err why = ERR_INIT;
+
+    (void)st;
+    (void)found;
+    (void)outside_rows(&in->preset->told, path, looking->until, add_row, &finding, &why);
+    in->list->cut = in->list->cut || why.code == MAS_TIMEOUT;
+}
+
 static int newest_first(const void *a, const void *b)
 {
     const struct outside_session *one = a, *other = b;
@@ -182,17 +224,19 @@ static int newest_first(const void *a, const void *b)
     if (one->changed != other->changed)
         return one->changed < other->changed ? 1 : -1;
     int rc = strcmp(one->path, other->path);
+    rc = rc == 0 && one->in_database && other->in_database ? strcmp(one->id, other->id) : rc;
     return rc != 0 ? rc : one->preset < other->preset ? -1 : one->preset > other->preset;
 }
 
-/* Another pattern, or a later preset of the same program, finds the same file. */
+/* Another pattern, or a later preset of the same program, finds the same file or row. */
 static bool is_first(struct outside_session *session, void *arg)
 {
-    const char **before = arg;
+    struct outside_session *before = arg;
 
-    if (*before != NULL && strcmp(session->path, *before) == 0)
+    if (before->path != NULL && strcmp(session->path, before->path) == 0 &&
+        (!session->in_database || strcmp(session->id, before->id) == 0))
         return false;
-    *before = session->path;
+    *before = *session;
     return true;
 }
 
@@ -205,9 +249,11 @@ void outside_find(const struct config *config, const struct preset *preset,
         if ((preset != NULL && preset != finding.preset) || !preset_tells(finding.preset))
             continue;
         look(&looking, finding.preset->told.kept);
+        looking.take = add_rows;
+        look(&looking, finding.preset->told.database);
         ret->cut = ret->cut || looking.cut;
     }
-    const char *before = NULL;
+    struct outside_session before = {.path = NULL};
     if (ret->count > 0)
         qsort(ret->sessions, ret->count, sizeof *ret->sessions, newest_first);
     outside_keep_if(ret, is_first, &before);
@@ -272,17 +318,46 @@ static void take_line(struct outside_session *session, const char *text, size_t 
     }
 }
 
+struct row_head {
+    struct outside_session *session;
+    size_t room;
+};
+
+static bool take_row_line(const char *line, size_t len, void *arg)
+{
+    struct row_head *head = arg;
+    bool fits = len <= head->room;
+
+    if (fits)
+        take_line(head->session, line, len);
+    head->room -= fits ? len : head->room;
+    return head->room > 0 && head->session->words == NULL;
+}
+
+/* Reads the head of a session in a database, of which its row has told where it is. */
+static bool read_rows(struct outside_session *session, int64_t until)
+{
+    struct row_head head = {.session = session, .room = OUTSIDE_HEAD_MAX};
+    struct err ignored = ERR_INIT;
+
+    (void)outside_row_lines(&session->preset->told, session->path, session->id, until,
+                            take_row_line, &head, &ignored);
+    return true;
+}
+
 /* Reads the head of a file. Returns false if it is no session: all of it was read, and it says
  * neither where it is nor what was asked. */
 static bool read_head(struct outside_session *session, void *arg)
 {
     const int64_t *until = arg;
-    _cleanup_close_ int fd =
-        open(session->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
     struct stat st;
 
     if (time_monotonic_ms() > *until)
         return true;
+    if (session->in_database)
+        return read_rows(session, *until);
+    _cleanup_close_ int fd =
+        open(session->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
     if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) || st.st_size == 0)
         return false;
     _cleanup_free_ char *head = mem_alloc(OUTSIDE_HEAD_MAX);
@@ -347,7 +422,8 @@ pid_t outside_opened_by(const struct outside_session *session)
     struct stat st;
 
     look(&looking, session->preset->told.alive);
-    if (asking.pid == 0 && lstat(session->path, &st) == 0)
+    /* a database is open while any of its sessions is */
+    if (asking.pid == 0 && !session->in_database && lstat(session->path, &st) == 0)
         asking.pid = proc_with_file(st.st_dev, st.st_ino);
     return asking.pid;
 }

@@ -6,6 +6,9 @@
  *     outside_find(&config, NULL, &list);       the newest first
  *     outside_read(&list);                      directory and first words
  *
+ * Of a program that keeps them all in a database (told.database) the rows are looked at instead:
+ * session/outside_rows.h.
+ *
  * A file is looked at, never written. What it says is hostile until parsed, and believed about
  * itself alone. No link is followed below the first names of a pattern, which the user may have
  * moved elsewhere.
@@ -26,6 +29,7 @@ enum {
 struct outside_session {
     const struct preset *preset; /* the first one that names the file */
     char *path, *id;
+    bool in_database; /* the path is that of all of them, and `size` 0 */
     int64_t size;
     time_t changed;
     char *directory, *words; /* NULL: not known */

@@ -26,18 +26,25 @@ static int open_place(const struct outside_home *home, const char *variable, con
     return base != -1 ? path_make_above(base, file + plain, 0700, ret_name) : -1;
 }
 
-/* Appends the text with the new id in place of the old one. */
-static void put_id(const char *text, size_t len, const char *id, const char *new_id, struct str *to)
+/* Appends the text with the new id in place of the old one. The id is the program's word, and may
+ * be so short that it is in every line. */
+static int put_id(const char *text, size_t len, const char *id, const char *new_id, struct str *to,
+                  struct err *err)
 {
     const char *end = text + len, *next;
 
     str_reserve(to, len);
-    while ((next = memmem(text, (size_t)(end - text), id, strlen(id))) != NULL) {
+    while (to->len + (size_t)(end - text) <= OUTSIDE_COPIED_MAX &&
+           (next = memmem(text, (size_t)(end - text), id, strlen(id))) != NULL) {
         str_addn(to, text, (size_t)(next - text));
         str_add(to, new_id);
         text = next + strlen(id);
     }
+    if (to->len + (size_t)(end - text) > OUTSIDE_COPIED_MAX)
+        return err_set(err, MAS_FAILED, "its copy would have more than %d bytes",
+                       OUTSIDE_COPIED_MAX);
     str_addn(to, text, (size_t)(end - text));
+    return 0;
 }
 
 int outside_copy(const struct outside_home *home, const struct preset_told *told,
@@ -59,8 +66,8 @@ int outside_copy(const struct outside_home *home, const struct preset_told *told
     }
     if (ret->place == -1)
         return err_set(err, MAS_FAILED, "there is no place for it in the agent's home");
-    put_id(text, len, id, ret->id, &copy);
-    if (file_replace(ret->place, ret->name, copy.data, copy.len, 0600, err) == -1)
+    if (put_id(text, len, id, ret->id, &copy, err) == -1 ||
+        file_replace(ret->place, ret->name, copy.data, copy.len, 0600, err) == -1)
         return -1;
     _cleanup_close_ int fd = openat(ret->place, ret->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     transcript_skip_all(&read, fd);

@@ -11,7 +11,7 @@
 #include "model/path_pattern.h"
 #include "model/preset.h"
 
-enum { OUTSIDE_COPIED_MAX = 64 << 20 }; /* bytes of a file */
+enum { OUTSIDE_COPIED_MAX = 64 << 20 }; /* bytes of a file, and of its copy */
 
 /* Where the program of an agent keeps its sessions. */
 struct outside_home {

@@ -357,7 +357,12 @@ static int set_aside(const struct root *root, struct going **batch, size_t count
 
     for (size_t i = 0; i < count; i++)
         ids[i] = batch[i]->result.session->id;
-    if (root_lock(root, &lock, err) == -1 || index_remove(root, ids, count, err) == -1)
+    if (root_lock(root, &lock, err) == -1)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (life_end_guests(root, ids[i], err) == -1)
+            return -1;
+    if (index_remove(root, ids, count, err) == -1)
         return -1;
     for (size_t i = 0; i < count; i++)
         if (workspace_set_aside(root, ids[i], &batch[i]->result.err) == -1) {

@@ -142,6 +142,22 @@ int walled_open(const struct walled_agent *of, const struct walled_program *prog
     return proc_run(program->file, program->argv, ret_status, err);
 }
 
+int walled_look(const struct walled_agent *of, bool *ret, struct err *err)
+{
+    static const char *const argv[] = {"sh", NULL};
+    _cleanup_wall_plan_ struct wall_plan plan = WALL_PLAN_INIT;
+    const struct inside inside = {.program = "/bin/sh",
+                                  .argv = (char *const *)(uintptr_t)argv,
+                                  .env = environ,
+                                  .cwd = "",
+                                  .is_approved = false};
+
+    if (make_plan(of, &inside, &plan, err) == -1)
+        return -1;
+    *ret = has_wall(&plan);
+    return 0;
+}
+
 /* Puts the wall of the plan around the check. */
 static int wrap_check(const struct inside *inside, const struct check_program *program,
                       struct walled_check *ret, struct err *err)
@@ -181,6 +197,9 @@ int walled_check_make(const struct walled_agent *of, const struct check_program 
         return -1;
     if (has_wall(&ret->plan))
         return wrap_check(&inside, program, ret, err);
+    if (of->needs_wall)
+        return err_set(err, MAS_CONFLICT, "agent '%s' has no wall that could hold the check",
+                       of->agent->id);
     if (ret->plan.report.level != WALL_OFF)
         err_warn("[code] check runs without the wall of agent '%s': %s", of->agent->id,
                  ret->plan.report.missing);

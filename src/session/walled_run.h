@@ -19,6 +19,7 @@ struct walled_agent {
     const char *id; /* of the session */
     const struct team *team;
     const struct agent *agent;
+    bool needs_wall; /* a check fails with MAS_CONFLICT if there is none */
 };
 
 /* Runs a program to which a person has said yes with the standard files of this process, and waits
@@ -42,6 +43,9 @@ struct walled_program {
  * *ret_status as above. */
 int walled_open(const struct walled_agent *of, const struct walled_program *program,
                 int *ret_status, struct err *err);
+
+/* *ret tells whether there is a wall for a program of the agent, as far as can be known before. */
+int walled_look(const struct walled_agent *of, bool *ret, struct err *err);
 
 /* A check as it is to be started: behind the wall, or as it is. */
 struct walled_check {

@@ -52,6 +52,7 @@ struct config_reader {
     bool only_presets; /* agents.ini */
     bool shipped; /* the one that is installed with mas */
     bool believed; /* its settings may name programs */
+    bool private; /* nobody else can read it */
     const char *file;
     struct diagnostics *diagnostics;
 };
@@ -96,11 +97,8 @@ static int read_preset(const struct config_reader *reader, const struct ini_line
 static int read_env(struct config *config, const struct ini_line *line, struct err *err)
 {
     const char *name = line->key + strlen(ENV_SET);
-    const char *wrong = env_check_name(name);
-    _cleanup_free_ char *entry = mem_printf("%s=", name);
+    const char *wrong = env_check_set(name);
 
-    if (wrong == NULL && env_belongs_to_pane(entry))
-        wrong = "describes the agent's own terminal";
     if (wrong != NULL)
         return ini_fail(line, err, "'%s' %s", name, wrong);
     keep(&config->env, &config->env_count, name, line);
@@ -148,6 +146,16 @@ static int read_remote(struct config *config, bool believed, const struct ini_li
     return rc;
 }
 
+static int read_account(const struct config_reader *reader, const struct ini_line *line,
+                        struct err *err)
+{
+    return reader->private ? accounts_read(&reader->config->accounts, line, err)
+                           : ini_fail(line, err,
+                                      "others can read this file, which has logins; "
+                                      "take that away with: chmod 600 %s",
+                                      line->file);
+}
+
 static const char *nearest_setting(const char *section, const char *key)
 {
     struct suggest suggest = SUGGEST_INIT(key);
@@ -160,6 +168,8 @@ static const char *nearest_setting(const char *section, const char *key)
     return suggest.nearest;
 }
 
+static const char *const named_sections[] = {"preset", "host", "account"};
+
 static int no_section(const struct config_reader *reader, const struct ini_line *line,
                       struct err *err)
 {
@@ -168,11 +178,12 @@ static int no_section(const struct config_reader *reader, const struct ini_line 
 
     for (size_t i = 0; i < SETTING_COUNT && !reader->only_presets; i++)
         suggest_try(&suggest, setting_infos[i].section);
-    suggest_try(&suggest, "preset");
-    if (!reader->only_presets)
-        suggest_try(&suggest, "host");
-    bool named = suggest.nearest != NULL &&
-                 (strcmp(suggest.nearest, "preset") == 0 || strcmp(suggest.nearest, "host") == 0);
+    for (size_t i = 0; i < ARRAY_LEN(named_sections); i++)
+        if (i == 0 || !reader->only_presets)
+            suggest_try(&suggest, named_sections[i]);
+    bool named = false;
+    for (size_t i = 0; suggest.nearest != NULL && i < ARRAY_LEN(named_sections); i++)
+        named = named || strcmp(suggest.nearest, named_sections[i]) == 0;
     _cleanup_free_ char *nearest =
         suggest.nearest == NULL ? NULL
                                 : mem_printf("[%s%s]", suggest.nearest, named ? " NAME" : "");
@@ -187,6 +198,8 @@ static int read_entry(const struct ini_line *line, void *arg, struct err *err)
         return read_preset(reader, line, err);
     if (!reader->only_presets && str_starts(line->section, REMOTE_SECTION))
         return read_remote(reader->config, reader->believed, line, err);
+    if (!reader->only_presets && str_starts(line->section, ACCOUNT_SECTION))
+        return read_account(reader, line, err);
     if (!reader->only_presets && line->key != NULL && strcmp(line->section, "env") == 0 &&
         str_starts(line->key, ENV_SET))
         return read_env(reader->config, line, err);
@@ -263,6 +276,7 @@ static int read_settings(int dir, const char *name, const char *path, struct con
         return err_hint(
             err, "it names programs that mas runs; take that permission away with: chmod o-w");
     }
+    reader->private = (st.st_mode & (S_IRWXG | S_IRWXO)) == 0;
     if (ini_read(fd, path, read_entry, add_wrong, reader, err) == -1) {
         err->code = MAS_FAILED;
         return -1;
@@ -379,6 +393,7 @@ void config_free(struct config *config)
     for (size_t i = 0; i < config->preset_count; i++)
         preset_free(&config->presets[i]);
     free(config->presets);
+    accounts_free(&config->accounts);
     drop_remotes(config);
     diagnostics_free(&config->wrong_remotes);
     *config = (struct config)CONFIG_INIT;
@@ -467,6 +482,19 @@ int config_hint_presets(const struct config *config, struct err *err)
     if (names.len == 0)
         return err_hint(err, "presets are in templates/agents.ini and mas.ini");
     return err_hint(err, "the presets are: %s", names.data);
+}
+
+int config_need_preset(const struct config *config, const char *name, struct err *err)
+{
+    struct suggest suggest = SUGGEST_INIT(name);
+
+    if (config_preset(config, name) != NULL)
+        return 0;
+    for (size_t i = 0; i < config->preset_count; i++)
+        suggest_try(&suggest, config->presets[i].name);
+    (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is no such preset", name);
+    return suggest.nearest != NULL ? err_hint(err, SUGGEST_MEANT "%s", suggest.nearest)
+                                   : config_hint_presets(config, err);
 }
 
 const struct remote *config_remote(const struct config *config, const char *name)

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "model/account.h"
 #include "model/diagnostic.h"
 #include "model/preset.h"
 #include "model/remote.h"
@@ -25,6 +26,7 @@ struct config {
     size_t preset_count;
     struct config_named *preset_keys; /* that a mas.ini sets: "NAME.KEY" */
     size_t preset_key_count;
+    struct accounts accounts;
     struct remote *remotes; /* in the order of the files */
     size_t remote_count;
     struct diagnostics wrong_remotes; /* what is wrong in sections of remotes */
@@ -83,6 +85,8 @@ const char *config_agent_preset_name(const struct config *config, const struct t
 /* Returns a pattern that matches if `limited` of any preset does, as the same program can run under
  * many names and ask many providers. "" if no preset has one. The caller frees it. */
 char *config_limited(const struct config *config);
+/* Fails with MAS_NOT_FOUND, and with a hint, if there is no preset with this name. */
+int config_need_preset(const struct config *config, const char *name, struct err *err);
 /* Adds a hint that lists the known presets to the error for an unknown preset. Returns -1. */
 int config_hint_presets(const struct config *config, struct err *err);
 

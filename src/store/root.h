@@ -14,11 +14,15 @@
  *     .starts                memory/starts.h, under .starts.lock
  *     .came-from             came_from_push(), came_from_pop(), under .came-from.lock: where terminals
  *                            were before `mas next`; a cache
+ *     .every                 every_add(), every_arrive(), under the metadata lock: the next number of
+ *                            an entry (store/every.h); .every.lock is that of `mas tick`
  *     .wall-probe            wall_probe_look(); removed by a host whose wall did not come up; a cache
  *
  * and elsewhere
  *
  *     ~/.local/state/mas/roots    known_roots_add(), under a lock beside it: accepted roots
+ *     ~/.config/systemd/user/mas-tick-*, the crontab
+ *                                 timer_settle(), under ~/.local/state/mas/timers.lock
  *     ~/.local/state/mas/hosts    last_known_write(), under a lock beside it: when other machines
  *                                 answered, with how many sessions; a cache
  *     ~/.local/state/mas/home/    carry_send(), carry_note_seen(), carry_fetch(): projects that went to

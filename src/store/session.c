@@ -58,6 +58,7 @@ static const struct member members[] = {
     {KEY("LEASE", lease_type, lease), .how = MEMBER_SAID},
     {KEY("MOVED_TO", line_type, moved_to), .how = MEMBER_SAID},
     {KEY("EPOCH", epoch_type, epoch), .how = MEMBER_SAID},
+    {KEY("LOST_AFTER", value_time, lost_after), .how = MEMBER_SAID},
     {KEY("NAME", name_type, name)},
     {KEY("MODE", mode_type, mode)},
     {KEY("MIGRATING", migrating_type, migrating), .how = MEMBER_SAID},
@@ -228,6 +229,11 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
     *ret = session;
     session = (struct session)SESSION_INIT;
     return 0;
+}
+
+bool session_arrives(const char *moved_to)
+{
+    return strcmp(moved_to, MOVED_ARRIVING) == 0 || str_starts(moved_to, MOVED_ARRIVING_FROM);
 }
 
 static struct session_label read_label(const struct root *root, const char *id)

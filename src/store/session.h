@@ -25,6 +25,8 @@ enum migrating { MIGRATING_NO, MIGRATING_STOPPED, MIGRATING_ACTIVE };
 /* What MOVED_TO may be besides the name of a host, see session/leave.h */
 #define MOVED_GIVEN_UP '?' /* after the name */
 #define MOVED_ARRIVING "(arriving)"
+#define MOVED_ARRIVING_FROM "(arriving from " /* the name of a host, and ")" */
+#define MOVED_PULLED ':' /* in the name of a machine that is no host here */
 
 struct session {
     char id[ID_TEXT];
@@ -40,6 +42,7 @@ struct session {
     char *store; /* where its lease is, an absolute path; "": it has none (store/lease.h) */
     char *lease; /* the token of its lease; "": it has never had one */
     char *moved_to; /* where the session has gone, in words for people; "" if it is still here */
+    time_t lost_after; /* the save it was restored from was made while it ran; 0: none was */
     enum mode mode;
     enum status status;
     enum migrating migrating;
@@ -99,6 +102,9 @@ time_t session_used(const struct session *session);
 extern const struct value_type status_type;
 const char *status_name(enum status status);
 const char *mode_name(enum mode mode);
+
+/* Returns true for a MOVED_TO of a session that is on its way to here. */
+bool session_arrives(const char *moved_to);
 
 /* Returns NULL for a valid session name, otherwise a description of a valid one. A name must not be
  * an id or the beginning of an id, in upper or lower case, because survey_select() reads four hex

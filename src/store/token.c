@@ -8,11 +8,12 @@
 #include "store/token.h"
 
 #include "base/time.h"
+#include "model/team.h"
 #include "os/file.h"
 
 #include <sys/random.h>
 
-enum { FILE_MAX = 64 * 1024, WORDS = 5 };
+enum { FILE_MAX = 256 * 1024, WORDS = 5, GUEST_WORDS = WORDS + 2 };
 
 static const char *const right_names[RIGHT_COUNT] = {
     [RIGHT_NONE] = "none",
@@ -42,12 +43,77 @@ void tokens_free(struct tokens *tokens)
     *tokens = (struct tokens)TOKENS_INIT;
 }
 
+/* ---- guests */
+
+/* Returns true if a list with commas has a word. */
+static bool list_has(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == len && strncmp(at, word, len) == 0)
+            return true;
+    return false;
+}
+
+bool guest_is(const struct guest *guest)
+{
+    return guest->session[0] != '\0';
+}
+
+bool guest_sees(const struct guest *guest, const char *session, const char *agent)
+{
+    if (!guest_is(guest))
+        return true;
+    return session != NULL && strcmp(session, guest->session) == 0 &&
+           (agent == NULL || guest->agents[0] == '\0' || list_has(guest->agents, agent));
+}
+
+bool guest_parse(const char *session, const char *agents, struct guest *ret)
+{
+    struct guest guest = {.agents = ""};
+    bool all = strcmp(agents, "-") == 0;
+
+    if (!id_is_valid(session) || *agents == '\0' || strlen(agents) > GUEST_AGENTS_MAX)
+        return false;
+    for (const char *at = agents; !all && *at != '\0';) {
+        _cleanup_free_ char *word = mem_dupn(at, strcspn(at, ","));
+        at += strlen(word);
+        if (!str_is_word(word, TEAM_WORD_MAX) || strcmp(at, ",") == 0)
+            return false;
+        at += *at == ',';
+    }
+    memcpy(guest.session, session, ID_TEXT);
+    (void)snprintf(guest.agents, sizeof guest.agents, "%s", all ? "" : agents);
+    *ret = guest;
+    return true;
+}
+
+void guest_put(const struct guest *guest, struct str *to)
+{
+    if (guest_is(guest))
+        str_addf(to, " %s %s", guest->session, guest->agents[0] != '\0' ? guest->agents : "-");
+}
+
+/* ---- reading */
+
+static size_t count_blanks(const char *line)
+{
+    size_t count = 0;
+
+    while ((line = strchr(line, ' ')) != NULL)
+        line++, count++;
+    return count;
+}
+
 static bool parse_line(char *line, struct token *ret)
 {
     struct token token = {.right = RIGHT_NONE};
-    char *words[WORDS];
+    char *words[GUEST_WORDS];
+    bool is_guests = count_blanks(line) == GUEST_WORDS - 1;
 
-    if (!str_fields(line, ' ', words, WORDS) || !sha256_is_hex(words[0]) ||
+    if (!str_fields(line, ' ', words, is_guests ? GUEST_WORDS : WORDS) ||
+        !sha256_is_hex(words[0]) || (is_guests && !guest_parse(words[5], words[6], &token.guest)) ||
         !str_is_word(words[1], TOKEN_NAME_MAX) || !right_parse(words[2], &token.right) ||
         !time_parse(words[3], &token.made) ||
         (strcmp(words[4], "-") != 0 && !time_parse(words[4], &token.expires)))
@@ -121,6 +187,20 @@ const struct token *tokens_find(const struct tokens *tokens, const char hash[SHA
     return found;
 }
 
+bool guest_is_in(const struct root *root, const char *session)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    struct err err = ERR_INIT;
+    time_t now = time(NULL);
+
+    if (tokens_read(root, &tokens, &err) == -1)
+        return err.code != MAS_DAMAGED; /* then nobody has a token */
+    for (size_t i = 0; i < tokens.count; i++)
+        if (strcmp(tokens.at[i].guest.session, session) == 0 && token_is_valid(&tokens.at[i], now))
+            return true;
+    return false;
+}
+
 /* ---- changes */
 
 int token_make(char ret[TOKEN_TEXT], struct err *err)
@@ -142,8 +222,10 @@ static void put_line(const struct token *token, struct str *to)
     time_format(token->made, made);
     if (token->expires != 0)
         time_format(token->expires, expires);
-    str_addf(to, "%s %s %s %s %s\n", token->hash, token->name, right_name(token->right), made,
+    str_addf(to, "%s %s %s %s %s", token->hash, token->name, right_name(token->right), made,
              expires);
+    guest_put(&token->guest, to);
+    str_addc(to, '\n');
 }
 
 /* Writes the tokens that have not expired, except the one named `without`. */
@@ -214,18 +296,31 @@ int token_check_new(const struct root *root, const char *name, struct err *err)
 int token_add(const struct root *root, const char *name, enum right right, time_t expires,
               char ret[TOKEN_TEXT], struct err *err)
 {
-    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
-    struct token fresh = {.right = right, .made = time(NULL), .expires = expires};
-    _cleanup_close_ int lock = -1;
-    char text[TOKEN_TEXT];
+    struct token wanted = {.right = right, .expires = expires};
 
     if (check_name(name, err) == -1)
         return -1;
+    (void)snprintf(wanted.name, sizeof wanted.name, "%s", name);
+    return token_give(root, &wanted, ret, err);
+}
+
+int token_give(const struct root *root, const struct token *wanted, char ret[TOKEN_TEXT],
+               struct err *err)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    const char *name = wanted->name;
+    struct token fresh = *wanted;
+    _cleanup_close_ int lock = -1;
+    char text[TOKEN_TEXT];
+
+    fresh.made = time(NULL);
     if (root_lock(root, &lock, err) == -1 || tokens_read(root, &tokens, err) == -1)
         return err_wrap(err, "cannot add the token '%s'", name);
     if (check_new(&tokens, name, fresh.made, err) == -1 || token_make(text, err) == -1)
         return -1;
-    (void)snprintf(fresh.name, sizeof fresh.name, "%s", name);
+    if (guest_is(&fresh.guest) && /* it is removed under the same lock */
+        faccessat(root->sessions, fresh.guest.session, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return err_set(err, MAS_NOT_FOUND, "cannot add the token '%s': its session is gone", name);
     sha256_of(text, strlen(text), fresh.hash);
     if (write_tokens(root, &tokens, NULL, &fresh, err) == -1)
         return err_wrap(err, "cannot add the token '%s'", name);
@@ -249,4 +344,26 @@ int token_remove(const struct root *root, const char *name, struct err *err)
     (void)err_set(err, MAS_NOT_FOUND, "cannot remove the token '%s': there is none of this name",
                   name);
     return err_hint(err, "see: mas serve token list");
+}
+
+int token_remove_guests(const struct root *root, const char *session, const char *name,
+                        size_t *count, struct err *err)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    size_t kept = 0;
+
+    if (tokens_read(root, &tokens, err) == -1)
+        return -1;
+    for (size_t i = 0; i < tokens.count; i++) {
+        const struct token *token = &tokens.at[i];
+        if (!guest_is(&token->guest) ||
+            (session != NULL && strcmp(token->guest.session, session) != 0) ||
+            (name != NULL && strcmp(token->name, name) != 0))
+            tokens.at[kept++] = *token;
+    }
+    if (kept == tokens.count)
+        return 0;
+    *count += tokens.count - kept;
+    tokens.count = kept;
+    return write_tokens(root, &tokens, NULL, NULL, err);
 }

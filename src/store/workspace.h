@@ -8,6 +8,7 @@
  *                            lock: the team
  *     .growing               grow_add(), grow_remove(), likewise: who joins or leaves
  *     limits.json            session_limits_set(), under the metadata lock: limits that a person set
+ *     every.json, every.env  store/every.h, under the metadata lock: prompts at set times
  *     .snapshot              snapshot_take(); removed once every unit exists; under the session's lock
  *     pictures/              pictures_keep(), each file once (store/pictures.h)
  *     memory.db              the host of each agent, its own part, under SQLite's locks
@@ -17,6 +18,9 @@
  *     run/<agent>.limit      the agent's host (talk/limit.c), under the host's lock: which prompt the
  *                            provider refused, how often, until when, and whether it was sent since
  *     run/<agent>.asleep     the agent's host (talk/sleep.c), under the host's lock
+ *     run/<agent>.trusted    likewise (terminal/teller_asks.c): the directory that a person has said is
+ *                            to be trusted
+ *     run/<number>.errand    nobody: it is a lock (session/errand.h)
  *     run/.turns/            nobody: each file is a lock (store/turn_slots.h)
  *     logs/session.log       workspace_log(), under the session's lock
  *     a project number       of the directory, and its limit in the file system's quotas:
@@ -66,6 +70,9 @@
 #define WORKSPACE_ROLE_HOME "home" /* in it: what is added to files of the agent's own home */
 #define WORKSPACE_HOST_LIMIT ".limit" /* likewise; a prompt that the agent's provider refused */
 #define WORKSPACE_HOST_ASLEEP ".asleep" /* likewise; there while mas has put the agent to sleep */
+#define WORKSPACE_HOST_TRUSTED ".trusted" /* likewise; what a person has said of its directory */
+#define WORKSPACE_ERRAND_LOCK                                                                      \
+    ".errand" /* suffix of an errand's number, in run/; held by its process */
 #define WORKSPACE_LOGS "logs"
 #define WORKSPACE_LOG "session.log" /* in logs/, as is the next one */
 #define WORKSPACE_AGENT_LOG "agent-%s.log" /* a printf format */

@@ -18,7 +18,8 @@ int tmux_program(char **ret, struct err *err)
     char *path = path_find_program("tmux", getenv("PATH"), -1);
     if (path == NULL) {
         (void)err_set(err, MAS_TMUX, "cannot run 'tmux': there is no such program in PATH");
-        return err_hint(err, "install tmux 3.2 or newer, for example: apt-get install tmux");
+        return err_hint(err,
+                        "install tmux " TMUX_FIRST " or newer, for example: apt-get install tmux");
     }
     *ret = path;
     return 0;
@@ -154,11 +155,30 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
     return 0;
 }
 
+/* A server hangs up on a client that is much older or newer than it is: it has not exited. */
+static int check_hung_up(const char *socket_path, const struct proc_result *result, struct err *err)
+{
+    bool hung_up = socket_path != NULL && result->status != 0 &&
+                   strstr(str_text(&result->err), "server exited unexpectedly") != NULL;
+    pid_t pid = hung_up ? tmux_socket_server(socket_path) : 0;
+
+    if (pid == 0)
+        return 0;
+    (void)err_set(err, MAS_TMUX,
+                  "cannot query tmux on '%s': its server, process %ld, hangs up; it is of another "
+                  "version than this tmux",
+                  socket_path, (long)pid);
+    return err_hint(err,
+                    "copy the tmux that runs there, /proc/%ld/exe, and use mas with that first in "
+                    "PATH; 'kill %ld' ends it and everything in it",
+                    (long)pid, (long)pid);
+}
+
 int tmux_finish(struct proc *proc, struct proc_result *ret, struct err *err)
 {
     const char *socket_path = proc->partner_arg;
     if (proc_finish(proc, ret, err) == 0)
-        return 0;
+        return check_hung_up(socket_path, ret, err);
     pid_t pid = err->code == MAS_TIMEOUT ? tmux_socket_server(socket_path) : 0;
     if (pid == 0)
         return -1;

@@ -26,6 +26,12 @@ enum { TMUX_CALL_MS = 10000, TMUX_CALL_MOST_MS = 300000 };
 int tmux_program(char **ret, struct err *err);
 
 enum { TMUX_VERSION_MAX = 32 }; /* bytes, with the NUL */
+/* The oldest version that will do. What differs since, as tried up to 3.7c: a server hangs up on a
+ * client of 3.3 (tmux_finish() tells that from one that has exited); names of sessions take no
+ * control characters, and no "#("; paste-buffer makes text fit for a terminal, unless it gets -S;
+ * list-keys shows no single key; and lines keep other blanks at their ends. */
+#define TMUX_FIRST "3.3"
+
 /* Asks tmux for its version, such as "3.3a". */
 int tmux_version(char ret[TMUX_VERSION_MAX], struct err *err);
 /* Returns true if mas cannot work with this version. */
@@ -142,6 +148,8 @@ struct tmux_pane {
     char session[24]; /* "$3" */
     pid_t pid;
     bool dead;
+    int index; /* in its window */
+    int columns, rows; /* of its window */
     int exit_status; /* of a dead pane: code, or 128 + signal; -1: not known to tmux yet */
 };
 

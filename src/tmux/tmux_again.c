@@ -43,8 +43,9 @@ static void find_place(struct pane_gap *place, size_t agent)
             }
 }
 
-/* Appends the command that splits the pane next to the agent's. Returns false if there is none. */
-static bool add_split(const struct pane_gap *place, struct str *script)
+/* Appends the command that splits the pane next to the agent's. *ret becomes that pane, but with
+ * the index that the new one will have. Returns false if there is none. */
+static bool add_split(const struct pane_gap *place, struct tmux_pane *ret, struct str *script)
 {
     const struct window *window = &place->team->team->windows[place->window];
     const struct tmux_pane *pane = NULL;
@@ -63,6 +64,8 @@ static bool add_split(const struct pane_gap *place, struct str *script)
     bool right = layout_splits_right(window->layout, window->count, second);
     str_addf(script, "split-window -d %s%s -t '%s'", before ? "-b " : "", right ? "-h" : "-v",
              pane->pane);
+    *ret = *pane;
+    ret->index += !before;
     return true;
 }
 
@@ -104,44 +107,32 @@ static void add_window(const struct pane_gap *place, struct str *script)
         str_addf(script, " -t '%s:'", place->session);
 }
 
-/* Appends the commands that arrange the window as the team does, if it has just the team's panes:
- * a layout that counts them fits no others. */
-static void add_layout(const struct pane_gap *place, const struct tmux_pane *pane, int columns,
-                       int rows, struct str *script)
+/* Appends the commands that arrange the window of a pane as the team does, if it has just the
+ * team's panes, for a layout that counts them fits no others, and still this size. */
+static void add_layout(const struct pane_gap *place, const struct tmux_pane *pane,
+                       struct str *script)
 {
     const struct window *window = &place->team->team->windows[place->window];
 
-    if (!layout_fits(window->layout, window->count, columns, rows))
+    if (!layout_fits(window->layout, window->count, pane->columns, pane->rows))
         return;
-    str_addf(script, "\nif-shell -F -t '%s' '#{==:#{window_panes},%zu}' \"select-layout -t '%s' ",
-             pane->window, window->count, pane->window);
-    layout_add(script, window->layout, window->count, columns, rows);
-    str_addc(script, '"');
+    str_addf(script,
+             " ; if-shell -F -t '%s' '#{==:#{window_panes} #{window_width}x#{window_height},%zu "
+             "%dx%d}' { select-layout -t '%s' ",
+             pane->window, window->count, pane->columns, pane->rows, pane->window);
+    layout_add(script, window->layout, window->count, pane->columns, pane->rows);
+    str_add(script, " }");
 }
 
-/* Makes the pane, whose host waits for its environment, and reads what tmux says of it. */
-static int make(const struct pane_gap *place, size_t agent, bool *ret_window, struct tmux_pane *ret,
-                int size[2], struct err *err)
+/* Appends what else is so of the new pane, which tmux knows as `target`, and its window. */
+static void add_rest(const struct pane_gap *place, size_t agent, const char *target,
+                     const struct tmux_pane *pane, bool window, struct str *script)
 {
-    _cleanup_str_ struct str script = STR_INIT;
-    _cleanup_str_ struct str out = STR_INIT;
-    int end = 0;
-
-    *ret_window = !add_split(place, &script);
-    if (*ret_window)
-        add_window(place, &script);
-    str_addf(&script, " -P -F '#{window_width}x#{window_height} %s'", tmux_panes_format);
-    tmux_add_command(place->team, agent, &script);
-    str_addc(&script, '\n');
-    if (tmux_run_script(place->team->session->tmux_socket, &script, "make its pane", &out, err) ==
-        -1)
-        return err_hint(err, "make its window larger, or stop the session and start it again");
-    char *line = out.len > 0 ? out.data : (char[]){""};
-    line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%9dx%9d %n", &size[0], &size[1], &end) != 2 ||
-        !tmux_read_pane(line + end, place->team->session->id, ret))
-        return err_set(err, MAS_TMUX, "cannot make its pane: tmux made none");
-    return 0;
+    str_addf(script, "set-option -p -t '%s' " TMUX_PANE_WAITS " ''", target);
+    tmux_add_agent(place->team, agent, target, script);
+    if (window)
+        tmux_add_window_options(place->team, pane->window, script);
+    add_layout(place, pane, script);
 }
 
 int tmux_make_pane(const struct tmux_team *team, const struct tmux_session *live, size_t agent,
@@ -149,23 +140,42 @@ int tmux_make_pane(const struct tmux_team *team, const struct tmux_session *live
 {
     struct pane_gap place = {
         .team = team, .session = live->target, .panes = *panes, .count = *count};
+    const char *socket = team->session->tmux_socket;
+    const char *id = team->session->id;
     _cleanup_str_ struct str script = STR_INIT;
+    _cleanup_str_ struct str out = STR_INIT;
+    struct tmux_pane expected = {.index = -1};
     struct tmux_pane pane;
-    bool window = false;
-    int size[2];
 
     find_place(&place, agent);
-    if (make(&place, agent, &window, &pane, size, err) == -1)
-        return -1;
+    bool window = !add_split(&place, &expected, &script);
+    if (window)
+        add_window(&place, &script);
+    str_addf(&script, " -P -F '%s'", tmux_panes_format);
+    tmux_add_command(team, agent, &script); /* its host waits for its environment */
+    if (!window) { /* in the same call, for the pane that is there if nobody has moved any */
+        _cleanup_free_ char *target = mem_printf("%s.%d", expected.window, expected.index);
+        str_addf(&script, "\nif-shell -F -t '%s' '#{m:* host %s %s,#{pane_start_command}}' { ",
+                 target, id, team->team->agents[agent].id);
+        add_rest(&place, agent, target, &expected, false, &script);
+        str_add(&script, " }");
+    }
+    str_addc(&script, '\n');
+    if (tmux_run_script(socket, &script, "make its pane", &out, err) == -1)
+        return err_hint(err, "make its window larger, or stop the session and start it again");
+    char *line = out.len > 0 ? out.data : (char[]){""};
+    line[strcspn(line, "\n")] = '\0';
+    if (!tmux_read_pane(line, id, &pane))
+        return err_set(err, MAS_TMUX, "cannot make its pane: tmux made none");
     *panes = mem_room(*panes, *count, sizeof **panes);
     (*panes)[(*count)++] = pane;
-    str_addf(&script, "set-option -p -t '%s' " TMUX_PANE_WAITS " ''", pane.pane);
-    tmux_add_agent(team, agent, pane.pane, &script);
-    if (window)
-        tmux_add_window_options(team, pane.window, &script);
-    add_layout(&place, &pane, size[0], size[1], &script);
+    if (pane.index == expected.index && strcmp(pane.window, expected.window) == 0 &&
+        pane.columns == expected.columns && pane.rows == expected.rows)
+        return 0;
+    str_clear(&script);
+    add_rest(&place, agent, pane.pane, &pane, window, &script);
     str_addc(&script, '\n');
-    return tmux_run_script(team->session->tmux_socket, &script, "arrange a window", NULL, err);
+    return tmux_run_script(socket, &script, "arrange a window", NULL, err);
 }
 
 int tmux_drop_pane(const struct tmux_team *team, const struct tmux_session *live,
@@ -173,25 +183,15 @@ int tmux_drop_pane(const struct tmux_team *team, const struct tmux_session *live
 {
     struct pane_gap place = {.team = team, .session = live->target};
     const struct team *left = team->team;
-    const char *socket = team->session->tmux_socket;
     _cleanup_str_ struct str script = STR_INIT;
-    _cleanup_str_ struct str out = STR_INIT;
-    int size[2];
 
     while (place.window < left->window_count &&
            strcmp(left->windows[place.window].name, window) != 0)
         place.window++;
-    str_addf(&script,
-             "if-shell -F -t '%s' '#{==:#{@mas_id},%s}' \"display-message -p -t '%s' "
-             "'#{window_width}x#{window_height}' ; kill-pane -t '%s'\"\n",
-             pane->pane, team->session->id, pane->pane, pane->pane);
-    if (tmux_run_script(socket, &script, "take its pane away", &out, err) == -1)
-        return -1;
-    if (place.window == left->window_count ||
-        sscanf(str_text(&out), "%9dx%9d", &size[0], &size[1]) != 2)
-        return 0; /* the window went with it */
-    str_clear(&script);
-    add_layout(&place, pane, size[0], size[1], &script);
-    str_addc(&script, '\n');
-    return tmux_run_script(socket, &script, "arrange a window", NULL, err);
+    str_addf(&script, "if-shell -F -t '%s' '#{==:#{@mas_id},%s}' { kill-pane -t '%s'", pane->pane,
+             team->session->id, pane->pane);
+    if (place.window < left->window_count) /* else the window goes with it */
+        add_layout(&place, pane, &script);
+    str_add(&script, " }\n");
+    return tmux_run_script(team->session->tmux_socket, &script, "take its pane away", NULL, err);
 }

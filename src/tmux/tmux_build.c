@@ -282,7 +282,7 @@ bool tmux_version_is_old(const char *version)
     int minor = 0;
 
     return sscanf(version, "%d.%d", &major, &minor) == 2 &&
-           (major < 3 || (major == 3 && minor < 2));
+           (major < 3 || (major == 3 && minor < 3));
 }
 
 static int explain(const struct proc_result *result, struct err *err)
@@ -293,7 +293,7 @@ static int explain(const struct proc_result *result, struct err *err)
     /* an old tmux fails somewhere during the build; its version explains that better */
     if (tmux_version(version, &ignored) == 0 && tmux_version_is_old(version)) {
         (void)err_set(err, MAS_TMUX, "cannot start the team: tmux %s is too old", version);
-        return err_hint(err, "install tmux 3.2 or newer");
+        return err_hint(err, "install tmux " TMUX_FIRST " or newer");
     }
     return tmux_fail(result, "start the team", err);
 }

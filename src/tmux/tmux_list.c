@@ -9,8 +9,9 @@ const char tmux_list_format[] =
     "#{session_id}:#{session_attached}:"
     "#{W:#{P:#{pane_dead}#{m:* host #{@mas_id} *,#{pane_start_command}}}}:"
     "#{W:#{window_activity} }:#{@mas_id}:#{session_name}:#{@mas_root}";
-const char tmux_panes_format[] = "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
-                                 "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}";
+const char tmux_panes_format[] =
+    "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:#{pane_dead_status}:"
+    "#{pane_dead_signal}:#{pane_index}:#{window_width}:#{window_height}:#{pane_start_command}";
 
 void tmux_team_say(const char *id, char ret[TMUX_FILTER_TEXT])
 {
@@ -86,14 +87,17 @@ bool tmux_agent_of(const char *command, const char *id, char ret[TEAM_WORD_MAX +
 
 bool tmux_read_pane(char *line, const char *id, struct tmux_pane *ret)
 {
-    char *fields[7];
+    char *fields[10];
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         fields[i] = cut(&line, ':');
         if (fields[i] == NULL)
             return false;
     }
-    *ret =
-        (struct tmux_pane){.pid = (pid_t)strtol(fields[3], NULL, 10), .dead = fields[4][0] == '1'};
+    *ret = (struct tmux_pane){.pid = (pid_t)strtol(fields[3], NULL, 10),
+                              .dead = fields[4][0] == '1',
+                              .index = (int)strtol(fields[7], NULL, 10),
+                              .columns = (int)strtol(fields[8], NULL, 10),
+                              .rows = (int)strtol(fields[9], NULL, 10)};
     if (!tmux_is_target(fields[0], '$') || !tmux_is_target(fields[1], '@') ||
         !tmux_is_target(fields[2], '%') || !tmux_agent_of(line, id, ret->agent))
         return false;

@@ -216,6 +216,29 @@ static bool root_stands(const struct top_feed *feed)
            there.st_dev == ours.st_dev;
 }
 
+static void take_fuller(const struct login_quota *quota, void *arg)
+{
+    struct top_feed *feed = arg;
+    int64_t now = time_epoch_ms();
+
+    for (size_t i = 0; i < quota->count; i++) {
+        const struct quota_window *window = &quota->windows[i];
+        if (!quota_holds_now(window, now) ||
+            (feed->quota_of[0] != '\0' && window->percent <= feed->quota.percent))
+            continue;
+        feed->quota = *window;
+        (void)snprintf(feed->quota_of, sizeof feed->quota_of, "%s", quota->preset);
+    }
+}
+
+static void look_at_quota(struct top_feed *feed)
+{
+    struct err ignored = ERR_INIT;
+
+    feed->quota_of[0] = '\0';
+    (void)login_quota_each(&feed->root, take_fuller, feed, &ignored);
+}
+
 /* Opens the root anew if another directory is in its place. */
 static void check_root(struct top_feed *feed)
 {
@@ -223,6 +246,7 @@ static void check_root(struct top_feed *feed)
     struct err err = ERR_INIT;
 
     feed->check_ms = time_monotonic_ms() + CHECK_MS;
+    look_at_quota(feed);
     if (feed->notices == -1)
         feed->index_ms = 0;
     if (root_stands(feed)) {
@@ -271,6 +295,7 @@ int feed_open(struct top_feed *feed, const char *path, char **ids, struct top_ta
     if (root_open(path, &feed->root, err) == -1)
         return -1;
     watch_root(feed);
+    look_at_quota(feed);
     return read_index(feed, err);
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "os/loop.h"
+#include "store/login_quota.h"
 #include "store/root.h"
 #include "top/table.h"
 
@@ -28,6 +29,8 @@ struct top_feed {
     size_t in_turns; /* agents that are asked in turns */
     size_t stopped; /* sessions of the index that are not shown */
     char *problem; /* what is wrong with the root; NULL: nothing */
+    char quota_of[TEAM_WORD_MAX + 1]; /* the preset of the fullest window of a provider; "": none */
+    struct quota_window quota;
 };
 
 /* Opens the root at `path` and fills the table from its index. Release *feed with feed_close() in

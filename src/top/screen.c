@@ -45,7 +45,7 @@ static void start_colours(void)
         return;
     for (int i = 0; i < PAINT_COUNT; i++) {
         const struct palette_look *look = &palette[tints[i]];
-        (void)init_pair((short)(1 + i), has_many() ? look->many : look->few, -1);
+        (void)init_pair((short)(1 + i), has_many() ? look->many : -1, -1);
         if (has_many())
             (void)init_pair((short)(PAIR_CHOSEN + i), look->chosen, PALETTE_CHOSEN);
     }
@@ -57,7 +57,7 @@ static bool has_pairs(void)
     short colour, back;
 
     return pair_content(1 + PAINT_BAD, &colour, &back) == OK &&
-           colour == (has_many() ? look->many : look->few);
+           colour == (has_many() ? look->many : -1);
 }
 
 static void paint_with(enum paint paint, const struct canvas_row *row)

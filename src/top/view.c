@@ -180,6 +180,18 @@ static void add_total(struct canvas *canvas, enum paint paint, const char *sign,
     canvas_addf(canvas, 0, count > 0 ? paint : PAINT_DIM, "%s%zu %s", sign, count, word);
 }
 
+/* The window of a provider of which most is used. */
+static void add_quota(const struct top_feed *feed, struct canvas *canvas)
+{
+    enum { FULL = 80 };
+    char text[TEAM_WORD_MAX + QUOTA_NAME + 16];
+    int len = snprintf(text, sizeof text, "  %s %s %d %%", feed->quota_of, feed->quota.name,
+                       feed->quota.percent);
+
+    if (feed->quota_of[0] != '\0' && canvas_left(canvas, 0) > (size_t)len)
+        canvas_add(canvas, 0, feed->quota.percent < FULL ? PAINT_DIM : PAINT_NEEDED, text);
+}
+
 static void draw_header(struct top *top)
 {
     static const struct {
@@ -210,6 +222,7 @@ static void draw_header(struct top *top)
                                     : totals[i].plain,
                   top->rows.totals[i], wide ? totals[i].word : totals[i].brief);
     }
+    add_quota(&top->feed, canvas);
     if (localtime_r(&now, &parts) == NULL ||
         strftime(clock, sizeof clock, "%H:%M:%S ", &parts) == 0)
         return;

@@ -117,7 +117,9 @@ static int add_to_file(struct wall_plan *plan, int users, const char *name, cons
     if (own != -1 && (file_read_stream(own, name, JSON_MERGED_MAX, &old, &len, &err) == -1 ||
                       lseek(own, 0, SEEK_SET) == -1 || !json_merge(added, old, &merged))) {
         _cleanup_free_ char *words =
-            mem_printf("its program may not tell what it does: %s is no strict JSON", name);
+            mem_printf("its program may not tell what it does, or ask again whether its directory "
+                       "is to be trusted: %s is no strict JSON",
+                       name);
         plan_lack_too(plan, words);
         return TAKE_FD(own);
     }

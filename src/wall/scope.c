@@ -27,8 +27,7 @@ enum {
 #define SYSTEMD_RUNS "/run/systemd/system" /* as sd_booted(3) finds out */
 #define LINGER_DIR "/var/lib/systemd/linger"
 
-/* Returns true if the user's programs go on after the last logout. */
-static bool user_lingers(void)
+bool scope_user_lingers(void)
 {
     struct passwd entry;
     struct passwd *user = NULL;
@@ -155,7 +154,7 @@ int scope_make(const char *unit, const char *words, const char *path, int *ret_p
 {
     bool root = geteuid() == 0;
 
-    if (!root && !is_below_manager() && !user_lingers())
+    if (!root && !is_below_manager() && !scope_user_lingers())
         return err_set(err, MAS_FAILED,
                        "systemd would end the agents at the logout; allow them to stay with: "
                        "loginctl enable-linger");

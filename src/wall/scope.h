@@ -13,6 +13,9 @@
  * systemd runs that could be asked for one, or it lacks controllers. */
 unsigned scope_foresee(const char *setting, unsigned limits, struct err *ret_why);
 
+/* Returns true if the user's programs go on after the last logout. */
+bool scope_user_lingers(void);
+
 /* Moves this process into a new scope, and there into a group of its own, so that it can make
  * others next to it. Starts one busctl(1), on `path` (as PATH). `unit` is the name of the scope,
  * `words` describe it. Fails without "cannot" if there is no systemd for this, or it refuses. */

@@ -791,7 +791,7 @@ class Turn:
 
     def do_limited(self, x):
         try:
-            with open(opt.limited) as f:
+            with open(os.path.expandvars(opt.limited)) as f:
                 how = f.read().strip()
         except (OSError, TypeError):
             return

@@ -34,6 +34,23 @@ resize() { tm resize-window -t "$PANE" -x "$1" -y "$2"; }
     eventually shows_state idle
 }
 
+@test "what the agent writes is drawn as Markdown, and the history has it as it was" {
+    chat
+    paste $'SAY:"## Two *words*\n\n| a | b |\n|---|--:|\n| 1 | 23 |\n\n```c\nint a;\n```\n\n- [x](https://h.x/)" HANG'
+    press Enter
+    eventually shows_line '• x (https://h.x/)'
+    shows_line 'Two words'
+    shows_line 'a │  b'
+    shows_line '──┼───'
+    shows_line '1 │ 23'
+    shows_line 'int a;'
+    press C-c
+    eventually shows_state idle
+    shows_line '• x (https://h.x/)'
+    run "$MAS" history "$ID"
+    [[ $output == *'## Two *words*'*'| 1 | 23 |'*'- [x](https://h.x/)'* ]]
+}
+
 @test "a tool is one line that changes in place" {
     chat
     type_line 'SHOW:terminal ASK:execute'
@@ -56,6 +73,18 @@ resize() { tm resize-window -t "$PANE" -x "$1" -y "$2"; }
     shows_line '  -two'
     shows_line '  +2'
     screen | grep -qE '^\[[x >]\] '
+}
+
+@test "of long output the beginning is shown, and all of it with Ctrl-O" {
+    echo '{"tool": {"title": "Print", "kind": "read", "content": [{"type": "content", "content": {"type": "text",
+        "text": "'"$(seq -s '\n' 300)"'"}}]}}' >"$T/asked"
+    chat
+    type_line "ASKOF:$T/asked"
+    eventually scrolled_shows 'more lines: Ctrl-O)'
+    run ! scrolled_shows '  300'
+    press C-o
+    eventually scrolled_shows '  300'
+    scrolled_shows '---- all of the output ----'
 }
 
 @test "a permission is a list of numbers, and a digit and Enter answers" {
@@ -446,7 +475,7 @@ has_set() { "$MAS" set "$ID" solo | grep -q "^$1 "; }
     type_line 'TOOL:read DIFF:x.c ASK:execute'
     eventually shows_state waiting
     tm capture-pane -ept "$PANE" >"$T/screen"
-    grep -q $'\033\\[1[;m].*May I execute' <(sed 's/\x1b\[38;5;130m\x1b\[1m/\x1b[1;38;5;130m/' "$T/screen") ||
+    grep -q $'\033\\[1[;m].*May I execute' <(sed 's/\x1b\[38;5;163m\x1b\[1m/\x1b[1;38;5;163m/' "$T/screen") ||
         grep -q $'\033\\[[0-9;]*1;.*May I execute' "$T/screen"
     run ! grep -qE $'\033\\[([0-9;]*;)?(3[0-79]|9[0-7])m' <(sed -E 's/38;5;[0-9]+/0/g; s/39m/0m/g' "$T/screen")
 }

@@ -104,6 +104,16 @@ load lib
     eventually shows 'it needs no login'
 }
 
+@test "who has logged in elsewhere needs no login in the pane" {
+    run_acp "--login $T/login --terminal-login" wall.level=off
+    eventually shows 'needs a login'
+    touch "$T/login"
+    tell CW-ONE
+    [ "$status" -eq 0 ]
+    type_line /login
+    eventually shows 'it needs no login'
+}
+
 @test "a supervisor that is killed does not end the login that has the pane" {
     local pid agent
     run_acp "--login $T/login --terminal-login" wall.level=off

@@ -153,7 +153,7 @@ has_client() { [ -n "$(tm list-clients 2>/dev/null)" ]; }
     [[ $("$MAS" next --dry-run) == *" solo failed" ]]
     [ "$("$MAS" history "$ID" solo | grep -c 'note (the turn failed)')" -eq 2 ]
     shows 'the turn failed: the agent answered with an error'
-    tm capture-pane -pe -t "$PANE" | grep -qE $'\e\[(31|38;5;161)m.*the turn failed'
+    tm capture-pane -pe -t "$PANE" | grep -qE $'\e\[([0-9;]*;)?38;5;131m.*the turn failed'
     "$MAS" ask --no-wait "$ID" solo well
     eventually is solo .turnEnd 'done'
     fails 3 next --dry-run

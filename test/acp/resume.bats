@@ -341,3 +341,35 @@ load lib
     grep '^<' "$T/trace" | grep -F session/prompt | tail -n 1 |
         grep -qE 'CW-SYSTEM.*CW-ONE.*CW-TWO.*earlier_conversation.*CW-THREE'
 }
+
+@test "a session that came back from a save of its running time says what it has lost, in show and once to the agent" {
+    local at words
+    acp_agent
+    ok ask "$ID" solo 'remember CW-ALPHA'
+    ok archive -q --live "$ID" -o "$T/live.tar.zst"
+    ok ask "$ID" solo 'remember CW-BETA'
+    ok rm -q -f "$ID"
+    ok restore -q "$T/live.tar.zst"
+    at=$("$MAS" show --json "$ID" | jq -r .lostAfter)
+    [ "$at" = "$(meta "$ID" LOST_AFTER)" ]
+    [ "$(("$(date -d "$at" +%s)" <= $(stat -c %Y "$T/live.tar.zst")))" -eq 1 ]
+    mas show "$ID"
+    [[ $output == *"lost "*" what came after the save of $at"* ]]
+    ok start -q "$ID"
+    words="this session was restored from its save of $at; what came after that is lost"
+    for text in one two; do ok ask "$ID" solo "$text"; done
+    [ "$(prompts "[message from mas: $words]")" -eq 1 ]
+    [ "$("$MAS" history --json "$ID" solo | grep -oF "$words" | wc -l)" -eq 1 ]
+    # nor after another start
+    ok stop -q "$ID"
+    ok start -q "$ID"
+    ok ask "$ID" solo three
+    [ "$(prompts "[message from mas: $words]")" -eq 1 ]
+    # a copy has an original; and what was saved when it was stopped has lost nothing more
+    ok restore -q --new-id "$T/live.tar.zst"
+    [ "$("$MAS" show --json "$output" | jq -r .lostAfter)" = null ]
+    ok stop -q "$ID"
+    ok archive -q --rm "$ID" -o "$T/stopped.tar.zst"
+    ok restore -q "$T/stopped.tar.zst"
+    [ "$("$MAS" show --json "$ID" | jq -r .lostAfter)" = "$at" ]
+}

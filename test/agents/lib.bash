@@ -95,6 +95,8 @@ trust_tree() {
         claude) jq --arg dir "$1" '.projects[$dir] = {hasTrustDialogAccepted: true}' "$CLAUDE_CONFIG_DIR/.claude.json" \
             >"$T/trust.json" && mv "$T/trust.json" "$CLAUDE_CONFIG_DIR/.claude.json" ;;
         codex) printf '[projects."%s"]\ntrust_level = "trusted"\n' "$1" >>"$CODEX_HOME/config.toml" ;;
+        copilot) jq --arg dir "$1" '.trusted_folders += [$dir] | .trustedFolders += [$dir]' "$HOME/.copilot/config.json" \
+            >"$T/trust.json" && mv "$T/trust.json" "$HOME/.copilot/config.json" ;;
     esac
 }
 

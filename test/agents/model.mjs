@@ -210,8 +210,14 @@ const writers = {
 
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
+// How the provider of Codex says how much of its windows is used: {{N window PERCENT}}
+const windows = (order) => order.window === undefined ? {} : {
+    'x-codex-primary-used-percent': order.window, 'x-codex-primary-window-minutes': '300',
+    'x-codex-primary-reset-at': String(Math.ceil(Date.now() / 1000) + 9000),
+};
+
 async function stream(response, parts, text, tool, order) {
-    response.writeHead(200, {'content-type': 'text/event-stream'});
+    response.writeHead(200, {'content-type': 'text/event-stream', ...windows(order)});
     parts.begin.forEach((one) => response.write(one));
     const pieces = tool ? [] : text.match(/[^]{1,1024}|$/g).filter(Boolean);
     const slow = order.slow ? 20 : 0;

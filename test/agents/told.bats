@@ -7,6 +7,7 @@
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
 
 load ../helper
+load ../disk
 load lib
 
 # What makes it ask before it runs a tool, in its preset
@@ -26,6 +27,10 @@ declare -gA REFUSE=([claude]=Escape [codex]=Escape [copilot]=Escape [opencode]=E
 declare -gA STOP=([claude]=Escape [codex]=Escape [copilot]='Escape Escape' [opencode]='Escape Escape' [gemini]=Escape)
 # What is typed to clear the context, and to end the program
 declare -gA CLEAR=([claude]=/clear [codex]=/clear [copilot]=/clear [opencode]=/new [gemini]=/clear)
+# What is typed to choose an earlier session, and what shows that it can be
+declare -gA BACK=([claude]=/resume [codex]=/resume [copilot]=/resume [opencode]=/sessions [gemini]=/resume)
+declare -gA CHOOSES=([claude]='Resume session' [codex]='Resume a previous session' [copilot]='[Sessions]'
+    [opencode]='pin/unpin' [gemini]='Chat Sessions')
 declare -gA LEAVE=([claude]=/exit [codex]=/quit [copilot]=/exit [opencode]=/exit [gemini]=/quit)
 # What its usage calls the model
 declare -gA MODEL_NAME=([claude]=claude- [codex]=test-model [copilot]=test-model [opencode]=test-model [gemini]=gemini-)
@@ -56,6 +61,7 @@ declare -gA COMPACT=([claude]=/compact [codex]=/compact [copilot]=/compact [open
 
 setup_more() {
     [ -n "${ASKING[$AGENT]-}" ] || skip "$AGENT does not tell what it does in its terminal"
+    case $BATS_TEST_DESCRIPTION in *'full disk'*) small_root ;; esac
     use_terminal "$AGENT"
     printf '[preset %s]\n%s\n' "$PRESET" "${ASKING[$AGENT]}" >>"$ROOT/mas.ini"
     if [ "$AGENT" = gemini ]; then # which tries ten times, for minutes
@@ -87,19 +93,15 @@ presses() {
     done
 }
 
-# Presses what allows, which a new question does not take at once.
-allows() {
-    agent_is waiting || return 0
-    presses "${ALLOW[$AGENT]}"
-    return 1
+# decides KEYS: presses what allows or refuses, again if a new question has not taken it. A key more would
+# be one for the line behind it: Claude Code goes back in its conversation with two Escapes there.
+waits_not() { ! agent_is waiting; }
+decides() {
+    presses "$1"
+    within 5 waits_not
 }
-
-# The same for what refuses.
-refuses() {
-    agent_is waiting || return 0
-    presses "${REFUSE[$AGENT]}"
-    return 1
-}
+allows() { decides "${ALLOW[$AGENT]}"; }
+refuses() { decides "${REFUSE[$AGENT]}"; }
 
 # runs: a session with the agent, which is idle.
 runs() {
@@ -189,6 +191,60 @@ sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBB
     has_come resumed
 }
 
+# Goes down until the mark stands before a session.
+marks() {
+    if tm capture-pane -pt "$PANE" | grep -q "[❯›].*$1"; then return 0; fi
+    presses Down
+    return 1
+}
+
+# goes_back N WORD: to the session of this word, in which prompt N was answered.
+goes_back() {
+    typed "${BACK[$AGENT]}"
+    within 20 shows "${CHOOSES[$AGENT]}"
+    if [ "$AGENT" = opencode ]; then presses Down; else within 10 marks "$2"; fi # whose mark is a colour
+    presses Enter
+    within 20 shows_not "${CHOOSES[$AGENT]}"
+    within 20 shows "answer to $1"
+    within 10 idle
+}
+times_gone() { [ "$("$MAS" history "$ID" solo --json | jq '[.messages[] | select(.text | contains("a person has gone to another session"))] | length')" -eq "$1" ]; }
+
+@test "a session that is gone back to in the program goes on, also after a crash" {
+    talks
+    within 10 idle
+    typed "${CLEAR[$AGENT]}"
+    within 30 grep -q 'context cleared' "$ROOT/sessions/$ID/logs/session.log"
+    ok send "$ID" solo 'the word is CW-FOX {{2}}'
+    within 60 says 'answer to 2'
+    within 10 idle
+    goes_back 1 CW-OTTER
+    ok send "$ID" solo 'and now {{3}}'
+    within 60 says 'answer to 3'
+    saw_word 3 CW-OTTER
+    saw_no_word 3 CW-FOX
+    times_gone 1
+    within 10 idle
+    all_again
+    has_come resumed
+    ok send "$ID" solo 'and then {{4}}'
+    within 60 says 'answer to 4'
+    saw_word 4 CW-OTTER
+    saw_no_word 4 CW-FOX
+    [ "$(times_said 3 4)" -eq 1 ]
+    within 10 idle
+    [[ $AGENT =~ ^(claude|codex)$ ]] || return 0 # the others tell of it with their next prompt only
+    goes_back 2 CW-FOX
+    within 20 times_gone 2 # before anything is asked there
+    all_again
+    has_come resumed
+    ok send "$ID" solo 'and last {{5}}'
+    within 60 says 'answer to 5'
+    saw_word 5 CW-FOX
+    saw_no_word 5 CW-OTTER
+    [ "$("$MAS" history "$ID" solo --json | jq '[.messages[] | select(.role == "user" or .role == "agent")] | length')" -eq 10 ]
+}
+
 @test "if its transcript is gone, a new session is told what was said" {
     talks
     ok stop "$ID"
@@ -222,10 +278,39 @@ sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBB
     within 30 agent_is exited
 }
 
+is_in_queue() { [ "$(of_agent queued)" -eq "$1" ]; }
+
+@test "the root moved, and prompts that wait behind a turn over a kill of the host: each is asked once, in order" {
+    talks
+    within 10 idle
+    ok stop "$ID"
+    mv "$ROOT" "$T/elsewhere"
+    export MAS_ROOT=$T/elsewhere ROOT=$T/elsewhere
+    trust_tree "$ROOT/sessions"
+    ok start "$ID"
+    find_pane
+    within 180 idle
+    ok send "$ID" solo 'the next is CW-BEAR {{2 slow 60000}}'
+    within 30 agent_is working
+    within 30 model_has 2
+    saw_word 2 CW-OTTER
+    ok ask "$ID" solo --no-wait 'then {{3}}'
+    ok ask "$ID" solo --no-wait 'and then {{4}}'
+    within 10 is_in_queue 2
+    kill -KILL "$(of_agent hostPid)"
+    within 20 nothing_runs
+    ok start "$ID"
+    within 180 says 'answer to 4'
+    [[ ! $AGENT =~ ^(claude|codex)$ ]] || saw_word 4 CW-OTTER # what others were told at a start they have until the next
+    saw_word 4 CW-BEAR
+    [ "$(jq -r 'select(.tools != []) | .mark' "$LOG" | uniq | xargs)" = '1 2 3 4' ]
+    [ "$(times_said 3 4)" -eq 1 ]
+}
+
 @test "asked, refused, allowed and stopped are facts" {
     runs
     asks_for 1 'touch made'
-    within 10 refuses
+    within 20 refuses
     within 10 idle
     ok send "$ID" solo 'slowly {{2 slow 60000}}'
     within 30 agent_is working
@@ -234,9 +319,50 @@ sys.stdout.buffer.write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBB
     within 10 idle
     presses C-u
     asks_for 3 'touch made'
-    within 10 allows
+    within 20 allows
     within 30 says 'answer to 3'
     within 10 idle
+}
+
+# not_glued N M: prompt M was not typed behind prompt N, which the program may put back on its line.
+not_glued() {
+    request "$2" | jq -e --arg one "{{$1" --arg other "{{$2" 'all(.said[].text; contains($one) and contains($other) | not)'
+}
+
+@test "a cancel directly behind a prompt stops it, and nothing is lost or said twice" {
+    local n=1 after
+    runs
+    for after in 0 0.2 0.7; do # from before the program has begun its turn to behind that
+        ok send "$ID" solo "slowly {{$n slow 60000}}"
+        sleep "$after"
+        ok cancel "$ID" solo
+        within 30 idle
+        ok send "$ID" solo "and now {{$((n + 1))}}"
+        within 50 says "answer to $((n + 1))"
+        within 10 idle
+        not_glued "$n" $((n + 1))
+        n=$((n + 2))
+    done
+    asked=$("$MAS" history "$ID" solo --role user --json | jq -c '[.messages[] | .text | scan("{{([0-9])")[0]]')
+    [ "$asked" = '["1","2","3","4","5","6"]' ] || { echo "$asked"; false; }
+}
+
+@test "what a program that is stopped puts back on its line, of several lines and long, is not in the next message" {
+    local n=1 way
+    runs
+    for way in cancel keys; do
+        kill -STOP "$MODEL" # no word of an answer comes
+        ok send "$ID" solo "$(printf 'some words %.0s' {1..40})"$'\nthe second line\n'"and a third {{$n}}"
+        within 30 agent_is working
+        if [ "$way" = cancel ]; then ok cancel "$ID" solo; else presses "${STOP[$AGENT]}"; fi
+        kill -CONT "$MODEL"
+        within 30 idle
+        ok send "$ID" solo "and now {{$((n + 1))}}"
+        within 60 says "answer to $((n + 1))"
+        within 10 idle
+        not_glued "$n" $((n + 1))
+        n=$((n + 2))
+    done
 }
 
 # asks_colour N: it asks a person which colour, and waits.
@@ -247,22 +373,18 @@ asks_colour() {
     [ "$(of_agent note)" = "${QUESTION_NOTE[$AGENT]}" ]
     run ! "$MAS" approve "$ID" solo # it is answered on the screen
 }
-answers() {
-    agent_is waiting || return 0
-    presses Enter
-    return 1
-}
+answers() { decides Enter; }
 
 @test "a question is a fact, answered and declined" {
     # which asks only while it plans, else
     [ "$AGENT" != codex ] || sed -i 's/^command = codex --no-daemon/& -c features.default_mode_request_user_input=true/' "$ROOT/mas.ini"
     runs
     asks_colour 1
-    within 10 answers
+    within 20 answers
     within 30 says 'answer to 1'
     within 10 idle
     asks_colour 2
-    within 10 refuses
+    within 20 refuses
     within 10 idle
     ok send "$ID" solo 'and now {{3}}'
     within 30 says 'answer to 3'
@@ -320,7 +442,7 @@ tries_again() { [[ $(of_agent state) == "$1" && $(of_agent note) == *"$2"*'tries
     within 10 idle
     [ "$(of_agent turnEnd)" = failed ]
     ok send "$ID" solo 'badly {{2 fail 429}}'
-    within 60 is_refused # and the prompt waits until the provider takes prompts again
+    within 240 is_refused # Copilot tries for longer than a minute; and the prompt waits until the provider takes prompts again
 }
 
 # used: the tokens that the agent has used, as mas counts them
@@ -330,7 +452,7 @@ counted() { [ "$(used)" = "$1" ]; }
 @test "its tokens, its model and its context are counted, each request once" {
     talks
     asks_for 2 'touch made'
-    within 10 allows
+    within 20 allows
     within 30 says 'answer to 2'
     within 10 idle
     within 10 counted '[30,30]' # three requests of 10 tokens each; lines may come behind the end of a turn
@@ -361,7 +483,7 @@ END
     within 180 idle
     has_come resumed
     words=$("$MAS" history "$ID" solo --json | jq -c '[.messages[] | select(.role != "note") | [.role, .text, .state]]')
-    [ "$words" = '[["user","the word is CW-OTTER {{1}}","done"],["agent","answer to 1: CW-OTTER","done"]]' ]
+    [ "$words" = '[["user","the word is CW-OTTER {{1}}","done"],["agent","answer to 1: CW-OTTER","done"]]' ] || { echo "$words"; false; }
     before=$(used)
     [ "$before" = '[10,10]' ]
     all_again
@@ -369,13 +491,16 @@ END
     [ "$(used)" = "$before" ]
 }
 
+all_counted() { counted "$(jq -sc '(map(select(.tools != [])) | length * 10) | [., .]' "$LOG")"; }
+
 @test "what a subagent uses is counted with its agent" {
     [ "$AGENT" = claude ] || skip "not tried with $AGENT"
     runs
     ok send "$ID" solo 'do it {{1 call Agent {"description":"look","prompt":"what is it","subagent_type":"general-purpose"}}}'
     within 60 says 'answer to 1'
-    # the call, the subagent, and the answers to what the call and then the subagent have said
-    within 30 counted '[40,40]'
+    # the call, the subagent, and the answer to what the call has said, with that of the subagent or before it
+    within 10 idle
+    within 30 all_counted
 }
 
 # own_hook [untrusted]: the user has a hook for the end of a turn, which makes a file, in the settings of the program
@@ -450,7 +575,7 @@ nested_was_asked() { jq -e -n 'any(inputs; .mark == 0 and (.words | index("CW-NE
     ok send "$ID" solo "do it {{2 $(needs_leave "$nested")}}"
     within 30 agent_is waiting
     within 10 shows "${QUESTION[$AGENT]}"
-    within 10 allows
+    within 20 allows
     within 60 says 'answer to 2'
     within 60 nested_was_asked
     "$MAS" history "$ID" solo --json | jq -e 'all(.messages[]; .role == "tool" or (.text | contains("that it was asked") | not))'
@@ -506,6 +631,54 @@ no_word_of_hooks() { shows_not 'ook failed' && shows_not 'ook error' && shows_no
     within 10 idle
 }
 
+unwritten() { [[ $(of_agent memory) == 'not written: '* ]]; }
+all_written() { [ "$(of_agent memory)" = null ]; }
+# full: nothing of mas's fits any more, not even in its reserve.
+full() {
+    rm -f "$ROOT/sessions/$ID/run/reserve.memory"
+    fill
+}
+
+@test "a full disk of mas's is not seen and holds up nothing, and what was said is read once there is room" {
+    local base
+    team --no-start
+    mkdir -p "$T/own" "$ROOT/sessions/$ID/home" # what the program itself writes has room
+    mount --bind "$T/own" "$ROOT/sessions/$ID/home"
+    ok start "$ID"
+    find_pane
+    within 180 idle
+    ok send "$ID" solo "the word is CW-OTTER {{1 $(reads "$ROOT/sessions/$ID/unit/solo/AGENTS.md")}}"
+    within 60 says 'answer to 1'
+    within 10 idle
+    base=$(between 1)
+    within 10 test -e "$ROOT/sessions/$ID/run/reserve.memory"
+    full
+    typed "do it {{2 $(reads "$ROOT/sessions/$ID/unit/solo/AGENTS.md")}}"
+    within 60 shows 'answer to 2'
+    [ "$(between 2)" -lt $((base + 1000)) ]
+    within 10 unwritten
+    within 10 idle
+    no_word_of_hooks
+    rm "$T/fs/fill"
+    within 30 all_written
+    within 10 says 'answer to 2'
+    full # and it is the transcript that has what a killed host could not write
+    typed 'and now {{3}}'
+    within 60 shows 'answer to 3'
+    within 10 unwritten
+    kill -KILL "$(of_agent hostPid)"
+    within 20 nothing_runs
+    rm "$T/fs/fill"
+    all_again
+    within 10 says 'answer to 3'
+    says 'the program says that it was asked: and now {{3}}' # who had typed it is not known any more
+    ok send "$ID" solo 'and then {{4}}'
+    within 60 says 'answer to 4'
+    saw_word 4 CW-OTTER
+    [ "$("$MAS" history "$ID" solo --role user --json | jq -c '[.messages[] | .text | scan("{{([0-9])")[0]]')" = '["1","2","4"]' ]
+    [ "$(times_said 3 4)" -eq 1 ]
+}
+
 @test "the program is upgraded underneath: it runs on, and starts as the new one with the same conversation" {
     local program
     printf '[preset %s]\nwall.level = off\n' "$PRESET" >>"$ROOT/mas.ini" # which does not find what a script starts
@@ -555,21 +728,27 @@ make_users_files() {
     done
 }
 
-@test "after a day of turns, clears, sleep, crashes and restarts, the user's files are what they were" {
-    local before n=2
+@test "after a day of turns, clears, sleep, crashes, compactions and restarts, the user's files are what they were" {
+    local before order n=2
     make_users_files
     before=$(users_files)
     [ "$(wc -l <<<"$before")" -ge 4 ]
     talks
-    for way in clear sleep crash restart; do
+    for way in clear sleep crash compact back restart; do
+        order=$(reads "$ROOT/sessions/$ID/unit/solo/AGENTS.md")
         case $way in
             clear) ok clear "$ID" solo ;;
             sleep) ok sleep "$ID" solo ;;
-            crash) all_again ;;
+            crash) all_again && order='slow 3000' ;; # and so is the compaction
+            compact)
+                typed "${COMPACT[$AGENT]}"
+                within 10 agent_is working
+                ;;
+            back) goes_back 1 CW-OTTER ;;
             restart) ok restart "$ID" solo && find_pane ;;
         esac
         [ "$way" = sleep ] || within 180 idle
-        ok send "$ID" solo "the next {{$n $(reads "$ROOT/sessions/$ID/unit/solo/AGENTS.md")}}"
+        ok send "$ID" solo "the next {{$n $order}}"
         within 90 says "answer to $n"
         within 10 idle
         n=$((n + 1))
@@ -612,24 +791,25 @@ make_users_files() {
 
 # Begins a session without mas, in a directory of the user's, and says the word there.
 declare -gA OUTSIDE=([claude]='claude -p' [codex]='codex exec --skip-git-repo-check' [copilot]='copilot --allow-all-tools -p'
-    [gemini]='gemini -p')
+    [gemini]='gemini -p' [opencode]='opencode run')
 # How it goes on with such a session
-declare -gA GOES_ON=([claude]=resumed [codex]=resumed [copilot]=resumed [gemini]=injected)
+declare -gA GOES_ON=([claude]=resumed [codex]=resumed [copilot]=resumed [gemini]=injected [opencode]=injected)
 began_outside() {
     mkdir -p "$T/outside"
     # shellcheck disable=SC2086 # words
-    (cd "$T/outside" && timeout 120 ${OUTSIDE[$AGENT]} "$1" </dev/null) >"$T/outside.out" 2>&1 3>&- || { cat "$T/outside.out"; return 1; }
+    (cd "$T/outside" && if [ "$AGENT" = opencode ]; then # which puts its words in quotes
+        timeout 120 ${OUTSIDE[$AGENT]} <<<"$1"
+    else timeout 120 ${OUTSIDE[$AGENT]} "$1" </dev/null; fi) >"$T/outside.out" 2>&1 3>&- || { cat "$T/outside.out"; return 1; }
     grep -q 'answer to' "$T/outside.out"
-    FILE=$(find "$HOME" -path "${KEPT[$AGENT]}")
 }
+users_sessions() { find "$HOME" -path "${KEPT[$AGENT]}" -exec sha256sum {} + | sort; }
 
 @test "a session that began without mas is listed, adopted and goes on, and stays as it was" {
-    [ -n "${OUTSIDE[$AGENT]-}" ] || skip "sessions of $AGENT are not listed"
     began_outside 'the word is CW-OTTER {{1}}'
-    sum=$(sha256sum "$FILE")
+    sums=$(users_sessions)
     ok kept --json
     of=$(jq -r --arg dir "$T/outside" '.sessions[] | select((.directory == $dir or .directory == null) and .words == "the word is CW-OTTER {{1}}") | .id' <<<"$output")
-    [[ $FILE == *${of:0:8}* ]]
+    [[ $AGENT == opencode || $sums == *${of:0:8}* ]]
     runs
     ok adopt "$ID" solo "$of"
     within 60 has_come "${GOES_ON[$AGENT]}"
@@ -639,8 +819,11 @@ began_outside() {
     ok send "$ID" solo 'and now {{2}}'
     within 60 says 'answer to 2'
     saw_word 2 CW-OTTER
-    [ "$(times_said 1 2)" -eq 1 ]
-    if [ "${GOES_ON[$AGENT]}" = resumed ]; then no_injection 2; else has_injection 2; fi
+    case $AGENT in
+        opencode) [ "$(request 2 | jq -c .system)" = '["CW-OTTER"]' ] ;; # told in its role
+        gemini) [ "$(times_said 1 2)" -eq 1 ] && has_injection 2 ;;
+        *) [ "$(times_said 1 2)" -eq 1 ] && no_injection 2 ;;
+    esac
     [ "$("$MAS" history "$ID" solo --json | jq '[.messages[] | select(.role == "user")] | length')" -eq 2 ]
     all_again
     has_come resumed
@@ -650,7 +833,7 @@ began_outside() {
     # what Gemini CLI was told at a start it has only until the next one
     [ "${GOES_ON[$AGENT]}" != resumed ] || [ "$(times_said 1 3)" -eq 1 ]
     [ "$(times_said 2 3)" -eq 1 ]
-    [ "$(sha256sum "$FILE")" = "$sum" ]
+    [ "$(users_sessions | grep -cxF "$sums")" -eq "$(wc -l <<<"$sums")" ] # some copies are beside it
     ok kept -q
     [ "$output" = "$of" ]
 }
@@ -752,6 +935,16 @@ declare -gA FORKED=([claude]=copied [codex]=copied [copilot]=copied [gemini]=inj
     saw_word 2 CW-OTTER
 }
 
+quota_is() { [ "$("$MAS" usage --quota --json | jq -c '[.quota[] | [.preset, .window, .percent]]')" = "$1" ]; }
+
+@test "codex: what is used of a window of the user's plan is told" {
+    [ "$AGENT" = codex ] || skip
+    talks
+    ok send "$ID" solo 'and now {{2 window 62.5}}'
+    within 60 says 'answer to 2'
+    within 30 quota_is '[["codex-tty","5h",62]]'
+}
+
 # distrusts: the user has said nothing of the sessions' directories
 distrusts() {
     local file=$T/untrusted
@@ -787,6 +980,11 @@ distrusts() {
     within 60 idle
     ok send "$ID" solo 'hello {{1}}'
     within 60 says 'answer to 1'
+    [ "$AGENT" != gemini ] || return 0 # whose screen asks of its role at each start
+    all_again # with no one there to say yes again, though the wall has dropped what the program wrote
+    has_come resumed
+    ok send "$ID" solo 'and now {{2}}'
+    within 60 says 'answer to 2'
 }
 
 @test "allowed and refused from outside, asked with its answer, cancelled, cleared" {

@@ -171,3 +171,31 @@ try_on() {
 }
 make_try_scripts && try_on "$FAST/code" || return 1
 at_most "mas try of 3,000 files / git checkout" "$(calc "${T[mas]} / ${T[git]}")" 1.2 "(mas $(ms mas), git $(ms git))"
+
+# A fork of an agent with 3,000 files that mas has looked at, in a session that does not run, against
+# `git worktree add` of the same commit: with nothing uncommitted, then with one file changed and one new.
+make_fork_scripts() {
+    make_script unfork <<'END'
+case $SIDE in
+    mas) "$MAS" --root "$AREA/root" remove -qf fork second ;;
+    git) git -C "$AREA/project" worktree remove --force "$AREA/trees/second" && git -C "$AREA/project" branch -qD second ;;
+esac
+END
+}
+
+# fork_on DIRECTORY
+fork_on() {
+    local tree id what
+    export AREA=$1 MAS
+    id=$("$MAS" --root "$AREA/root" new -q --no-start -t writers -n fork --project "$AREA/project") || return 1
+    tree=$AREA/root/sessions/$id/code/10
+    for what in 'nothing changed' 'two files changed'; do
+        [[ $what == nothing* ]] || { echo more >>"$tree/src/00/0/0000.c" && echo new >"$tree/src/00/0/new.c"; } || return 1
+        sleep 1.1 # mas trusts no file that was changed in the second in which it looks
+        "$MAS" --root "$AREA/root" diff --stat fork 10 >/dev/null || return 1
+        measure -a "$FAST/unfork" git="git -C $AREA/project worktree add -q -b second $AREA/trees/second main" \
+            mas="$MAS --root $AREA/root fork -q fork 10 --as second" || return 1
+        at_most "mas fork, $what / git worktree add" "$(calc "${T[mas]} / ${T[git]}")" 1.0 "(mas $(ms mas), git $(ms git))"
+    done
+}
+make_fork_scripts && fork_on "$FAST/code" || return 1

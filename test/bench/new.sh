@@ -108,3 +108,23 @@ ROOT=$SLOW/new
 measure -a "$FAST/end-team" raw="${sides[0]#raw=}" mas="$MAS --root $ROOT new -q" || return 1
 note 'the same on a disk' \
     "$(calc "${T[mas]} / ${T[raw]}") (mas $(ms mas), raw $(ms raw); $(stat -f -c %T "$SLOW"))"
+
+# One more agent for a team that runs, against a raw split of a window and a copy of its files.
+ROOT=$FAST/new
+make_script raw-add <<'END'
+cp -r "$ROOT/templates/solo/unit/solo" "$ROOT/copy" && exec tmux -S "$SOCK" split-window -d -t =add: "$SHELL" -i
+END
+make_script end-add <<'END'
+case $SIDE in
+    mas*) "$MAS" --root "$ROOT" remove -qf add rev ;;
+    raw) rm -r "$ROOT/copy" && tmux -S "$SOCK" kill-pane -t =add:.1 ;;
+esac
+sleep 0.2
+END
+tmux -S "$SOCK" new-session -d -s add -x 200 -y 50 "$SHELL -i" &&
+    ID=$("$MAS" --root "$ROOT" new -q -t solo -n add) || return 1
+measure -a "$FAST/end-add" raw="$FAST/raw-add" mas="$MAS --root $ROOT add -q $ID --agent shell --as rev" \
+    mas-name="$MAS --root $ROOT add -q add --agent shell --as rev" || return 1
+at_most 'mas add / raw tmux split-window and cp' "$(calc "${T[mas]} / ${T[raw]}")" 1.3 \
+    "(mas $(ms mas), with a name $(ms mas-name), raw $(ms raw))"
+tmux -S "$SOCK" kill-session -t =add: && "$MAS" --root "$ROOT" stop -q add

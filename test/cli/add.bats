@@ -9,6 +9,8 @@ agents() { "$MAS" status "$ID" --json | jq -r '[.sessions[0].agents[].id] | join
 panes() { tm list-panes -s -t "=mas-${ID:0:8}" -F '#{pane_start_command}' | sed 's/.* //' | sort | xargs; }
 hosted() { [ "$("$MAS" status "$ID" --json | jq '[.sessions[0].agents[] | select(.state == null)] | length')" = 0 ]; }
 
+is_after() { [ "$(date +%s)" -gt "$1" ]; }
+
 named() { find "$1" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | xargs; }
 
 # What is on disk fits the team $1, a list of agents, and nothing is left of another one.
@@ -120,6 +122,24 @@ did you mean: shell" ]
     new_session -n old --mode legacy --agent shell --no-start
     fails 4 add old --agent shell
     [[ $stderr == *$'\n''give it directories of its own with: mas migrate old' ]]
+}
+
+@test "a pane that a person makes meanwhile gets neither the new one's name nor its place" {
+    new_session -t solo --agent shell
+    tmux=$(command -v tmux)
+    mkdir "$T/bin"
+    cat >"$T/bin/tmux" <<END
+#!/bin/sh
+case \$4 in
+    source-file) mkdir '$T/once' 2>/dev/null && $tmux -S '$MAS_TMUX_SOCKET' split-window -d -b -t '=mas-${ID:0:8}:' 'exec sleep 1000' </dev/null ;;
+esac
+exec $tmux "\$@"
+END
+    chmod +x "$T/bin/tmux"
+    PATH=$T/bin:$PATH ok add -q "$ID" --agent shell --as rev
+    eventually hosted
+    tm list-panes -t "=mas-${ID:0:8}" -F '#{s/.* //:pane_start_command} #{s/ .*//:@mas_agent}' | sort >"$T/got"
+    printf '%s\n' '1000" ' 'rev rev' 'solo solo' | sort | diff - "$T/got"
 }
 
 @test "a window without room is left alone, and a team has at most 256 agents" {
@@ -252,6 +272,11 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
         [ "$(panes)" = "$(agents | xargs -n1 | sort | xargs)" ] || { panes; return 1; }
         [ "$(agents)" = solo ] || "$MAS" remove -q -f fix rev
     }
+    # the environment waits for a host then whose pane was not made
+    run strace -f -o /dev/null -P /proc/sys/kernel/pty/nr -e trace=openat -e inject=openat:signal=KILL \
+        "$MAS" add -q fix --agent shell --as rev
+    [ "$(agents)" = 'solo rev' ] && [ "$(panes)" = solo ] && [ -e "$ROOT/sessions/$ID/run/env" ]
+    after_kill
     kills_at "$CALLS" 29 add -q fix --agent shell --as rev
     eventually hosted
     [ "$(panes)" = 'rev solo' ]
@@ -389,6 +414,30 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
     ok add fix --agent shell --as rev
     [[ $stderr == *"cannot find project '$P': it was moved or removed"* ]]
     [ ! -e "$C/rev/.env" ] && [ ! -e "$C/rev/lib/l" ] && [ -e "$C/rev/a" ]
+}
+
+@test "a fork has the files of the other one, and git need not read them" {
+    make_project
+    mkdir "$P/d" && seq 300 >"$P/d/long" && echo .ignored >"$P/.gitignore" && ln -s a "$P/link"
+    git -C "$P" add . && git -C "$P" commit -qm more
+    make_team -n fix -t solo
+    find "$C/solo" -name .git -prune -o -type f -exec touch -d '2020-01-01 10:00:00.5' {} +
+    eventually is_after "$(date +%s)" # what was changed in this second is not trusted
+    ok fork -q fix solo --as same
+    [ -z "$(git -C "$C/same" status --porcelain)" ]
+    strace -f -qq -e trace=openat,open -o "$T/trace" git -C "$C/same" diff --quiet
+    grep -q '"\.git/index"\|/index"' "$T/trace"
+    run ! grep '"d/long"' "$T/trace"
+    [ "$(stat -c %y "$C/same/d/long")" = "$(stat -c %y "$C/solo/d/long")" ]
+    # with what is not committed, but what is ignored
+    echo changed >"$C/solo/a" && rm "$C/solo/b" && echo new >"$C/solo/d/new" && touch "$C/solo/.ignored"
+    chmod +x "$C/solo/d/long"
+    ok fork -q fix solo --as second
+    diff -r --no-dereference --exclude=.git --exclude=.ignored "$C/solo" "$C/second"
+    [ ! -e "$C/second/.ignored" ] && [ -x "$C/second/d/long" ]
+    diff <(git -C "$C/solo" status --porcelain -uall) <(git -C "$C/second" status --porcelain -uall)
+    [ "$(git -C "$C/second" log --format=%H -1)" = "$(git -C "$C/solo" log --format=%H -1)" ]
+    ok doctor
 }
 
 @test "a fork gets neither FIFOs nor sockets, and they are named" {

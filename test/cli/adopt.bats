@@ -6,7 +6,7 @@ load ../host/lib
 load ../memory
 load six
 
-sums() { find "$HOME/.six/x" -type f -exec sha256sum {} + | sort; }
+sums() { find "$HOME/.six" "$HOME/.eight" -type f -exec sha256sum {} + 2>/dev/null | sort; }
 
 @test "a session goes on in an agent as a copy, and what was said is in its history" {
     began "$A"
@@ -247,4 +247,45 @@ refuses() {
     [ -z "$(ls "$T/out")" ]
     eventually state_is idle
     [ "$(of_agent continuity)" = injected ]
+}
+
+@test "a session in a database is told, and what was said is in its history once" {
+    make_eight
+    rows "$(talk "$E")$(talk "$F" /srv 'the word is CW-FOX')"
+    before=$(in_eight)
+    team eight
+    exec 8<"$EIGHT" # as its program has it, whichever session that is in
+    ok adopt "$ID" solo ses_8f3cA
+    exec 8<&-
+    [ "$output" = "solo goes on with session $E of python3, which it is told with its first prompt" ]
+    eventually state_is idle
+    [ "$(of_agent continuity)" = injected ]
+    grep -q 'CW-OTTER' "$(starts 2 | jq -r '.[index("--told") + 1]')"
+    run ! grep -q 'CW-FOX' "$(starts 2 | jq -r '.[index("--told") + 1]')"
+    [ "$(history | tail -n 2)" = '["user",null,"the word is CW-OTTER","done"]
+["agent",null,"I keep it","done"]' ]
+    ok adopt "$ID" solo "$E"
+    [ "$(count CW-OTTER)" -eq 1 ]
+    [ "$(wc -l <"$OUT")" -eq 2 ]
+    [ "$(in_eight)" = "$before" ]
+    ok send "$ID" solo 'and now'
+    eventually says '["agent",null,"I know: and now","done"]'
+    rows "INSERT INTO said VALUES ('$E', 'person', 'since then');"
+    ok adopt "$ID" solo "$E"
+    eventually state_is idle
+    [ "$(history | tail -n 1)" = '["user",null,"since then","interrupted"]' ]
+}
+
+@test "what of a database cannot be adopted is refused, and says why" {
+    make_eight
+    rows "$(talk "$E")INSERT INTO talk VALUES ('$F', '/', 1);"
+    team eight
+    refuses 3 "'$EIGHT' has nothing of session $F" solo "$F"
+    refuses 3 'there is no such session' solo ses_8f3cEEEE
+    rows "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 65) INSERT INTO said SELECT '$F', 'person', printf('%01048576d', i) FROM n;"
+    refuses 4 'is too large: the limit is 64 MiB' solo "$F"
+    rows 'ALTER TABLE said RENAME TO other;'
+    refuses 1 "cannot read 'one.db'" solo "$E"
+    team six
+    refuses 4 "it is of preset 'eight', and the agent runs 'six'" solo "$E"
 }

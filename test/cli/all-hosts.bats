@@ -94,6 +94,13 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
     fails 2 status --all-hosts --watch
 }
 
+@test "usage --all-hosts shows the turns, tokens and costs of each line, where they are known" {
+    acts_as n1 "$(greeting); echo '{\"usage\":[{\"agent\":\"lead\",\"turns\":3,\"tokens\":{\"all\":4711},\"costs\":[{\"cost\":1.5,\"currency\":\"USD\"},{\"cost\":0.25,\"currency\":\"EUR\"},{\"currency\":\"XXX\"}]},{\"agent\":\"none\",\"turns\":0,\"costs\":[]}]}'"
+    ok usage --all-hosts
+    grep -qE '^n1 +lead +3 +4711 +1\.50 USD, 0\.25 EUR *$' <<<"$output" || { echo "$output"; false; }
+    grep -qE '^n1 +none +0 +- +-$' <<<"$output" || { echo "$output"; false; }
+}
+
 @test "top --all-hosts orders agents that began to wait within one second by the millisecond, and then by their places" {
     local team='{\"sessions\":[{\"sessionId\":\"'$NONE'\",\"name\":\"shop\",\"status\":\"active\",\"agents\":['
     local waits='\"state\":\"waiting\",\"since\":\"2026-01-02T03:04:05Z\",\"sinceMs\":1767323045'
@@ -263,12 +270,12 @@ of() { jq -r --arg host "$1" ".hosts[] | select(.host == \$host) | $2" <<<"$outp
 @test "doctor --all-hosts tells a machine without tmux, and one whose tmux is too old" {
     acts_as n1 'PATH=/none exec '"$MAS"' "$@"'
     mkdir "$T/old"
-    printf '#!/bin/sh\necho tmux 3.1c\n' >"$T/old/tmux"
+    printf '#!/bin/sh\necho tmux 3.2a\n' >"$T/old/tmux"
     chmod +x "$T/old/tmux"
     acts_as n2 'PATH='"$T/old"':$PATH exec '"$MAS"' "$@"'
     fails 1 doctor --all-hosts
     [[ $(row n1) = *"it has no tmux"* ]]
-    [[ $(row n2) = *"its tmux 3.1c is too old"* ]]
+    [[ $(row n2) = *"its tmux 3.2a is too old"* ]]
 }
 
 # pretends_slurm: a partition `gpu` with a store, of whose jobs `squeue` says what $T/queue has.

@@ -201,7 +201,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     acp_agent
     ok ask "$ID" solo --tag ticket:42 --tag a:b --json hello
     jq -es 'map(select(.event == "prompt"))[0].tags | contains(["ticket:42", "a:b"])' <<<"$output"
-    for tag in plain :x 'x:' session:other; do
+    for tag in plain :x 'x:' session:other agent:other $'a:b\nc' $'a:\xff'; do
         fails 2 ask "$ID" solo --tag "$tag" hello
     done
 }

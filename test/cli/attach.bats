@@ -208,7 +208,8 @@ see an agent's screen with: mas peek SESSION AGENT" ]
     new_session -t solo
     run --separate-stderr env PATH=/nowhere "$MAS" attach
     [ "$status" -eq 6 ]
-    [ "$stderr" = "mas: cannot attach: cannot run 'tmux': there is no such program in PATH" ]
+    [ "$stderr" = "mas: cannot attach: cannot run 'tmux': there is no such program in PATH
+install tmux 3.3 or newer, for example: apt-get install tmux" ]
 }
 
 @test "attach says so when nothing runs" {

@@ -76,16 +76,21 @@ new_there() {
 }
 
 @test "a second session of an unchanged project sends no object" {
-    local bare before
+    local bare before inode
     new_there
     bare=$(echo "$T"/n1/root/projects/project-*.git)
     before=$(find "$bare/objects" -type f | sort)
+    inode=$(stat -c %i "$bare/config")
     ok new --host n1 -q --no-start -t solo -n again --project=./.
     [ "$(find "$bare/objects" -type f | sort)" = "$before" ]
+    [ "$(stat -c %i "$bare/config")" = "$inode" ]
+    cp "$bare/config" "$T/config"
+    echo x >>"$bare/config" # somebody there has changed it
     echo more >a
     git commit -qam 'More'
     ok --host n1 new -q --no-start -t solo -n third --project "../${P##*/}"
     ID=$output
+    cmp "$bare/config" "$T/config"
     [ "$(cat "$(far_tree)/a")" = more ]
     [ "$(find "$bare" -path '*objects/??/*' | wc -l)" -eq "$(($(wc -l <<<"$before") + 3))" ]
 }
@@ -170,15 +175,12 @@ an absolute path is one on host 'n1'; "* ]]
 
 @test "what stays here is told, and what cannot go is refused" {
     echo changed >a
-    echo secret >.worktreeinclude
-    git clone -q "$P" "$T/part"
-    git -c protocol.file.allow=always submodule --quiet add "$T/part" sub
-    git commit -qm 'Add a submodule' .gitmodules sub
+    touch loose "$(printf 'odd\nname')"
     ok --host n1 new -q --no-start -t solo --project .
     echo "$stderr"
-    [[ $stderr == *'submodules are not taken along'* ]]
     [[ $stderr == *'what is changed and not committed is not taken along: a'* ]]
-    [[ $stderr == *'the files that .worktreeinclude names are not taken along'* ]]
+    [[ $stderr == *"what git does not know is not taken along: loose, 'odd\x0aname'"* ]]
+    [[ $stderr != *worktreeinclude* ]]
     ID=$output
     [ "$(cat "$(far_tree)/a")" = a ]
     fails 2 --host n1 new -q --no-start -t solo --with-changes --project .
@@ -187,6 +189,294 @@ an absolute path is one on host 'n1'; "* ]]
     fails 2 --host n1 new -q --no-start -t solo --project "../shallow"
     [[ $stderr == *'it is a shallow clone'* ]]
     [ "$(there n1 "$MAS" list -q | wc -l)" -eq 1 ]
+}
+
+# A project with files that git ignores.
+with_secrets() {
+    printf '.env\n*.key\n' >.gitignore
+    printf '.env\n/deep/*\nmine\n' >.worktreeinclude
+    git add .gitignore .worktreeinclude
+    git commit -qm 'Ignore some'
+    echo mine >>.git/info/exclude
+    mkdir deep
+    echo SECRET=1 >.env
+    printf '#!/bin/sh\n' >deep/tool.key
+    chmod 700 deep/tool.key
+    echo of-the-user >mine
+    echo not-named >other.key
+}
+
+# Nothing of them is anywhere but in the checkout and in the agents' directories.
+no_secret_left() {
+    local files
+    eventually nothing_held
+    files=$(grep -rlI --exclude-dir="${P##*/}" -e SECRET=1 "$T" || :)
+    [ "$files" = "${1:-}" ] || { echo "has it: $files"; return 1; }
+    run ! git -C "$T"/n1/root/projects/project-*.git cat-file -e "$(git hash-object .env)"
+}
+nothing_held() { [ -z "$(find "$T/n1/root/projects" -name '.files-*')" ]; }
+
+@test "what .worktreeinclude names goes along where that is allowed, and stays nowhere else" {
+    with_secrets
+    ok --host n1 new -q --no-start -t solo --project .
+    ID=$output
+    [ "$stderr" = 'mas: warning: what .worktreeinclude names is not taken along: .env, deep/tool.key, mine; it goes with: --with-included' ]
+    [ ! -e "$(far_tree)/.env" ]
+    no_secret_left
+    ok --host n1 new -q --no-start -t solo -n fix --project . --with-included
+    ID=$output
+    [ -z "$stderr" ]
+    cmp .env "$(far_tree)/.env"
+    cmp mine "$(far_tree)/mine"
+    [ "$(stat -c %a "$(far_tree)/deep/tool.key")" = 700 ]
+    [ ! -e "$(far_tree)/other.key" ]
+    [ -z "$(git -C "$(far_tree)" status --porcelain)" ]
+    [ "$(wc -l <"$T/n1/root/sessions/$ID/code.git/placed/solo")" -eq 3 ]
+    no_secret_left "$(far_tree)/.env"
+    # it is no work there until it is changed, and with an id that a person gives
+    there n1 "$MAS" rm -q fix
+    rm .env mine deep/tool.key
+    ok --host n1 new -q --no-start -t solo --project . --with-included --id 11111111-2222-4333-8444-555555555555
+    [ "$output" = 11111111-2222-4333-8444-555555555555 ]
+    fails 2 --host n1 new -q --no-start -t solo --project . --with-included --id x
+}
+
+@test "a person is shown what .worktreeinclude names, and says yes or not" {
+    local said
+    with_secrets
+    on_screen() { tm capture-pane -p -t "=$1:" | grep -qF "$2"; }
+    asks() {
+        tm new-session -d -s "$1" -x 150 -y 40 -c "$P" "sh -c '\"\$0\" --host n1 new --no-start -t solo -n $1 --project .; echo code \$?; exec sleep 1000' $MAS"
+        eventually on_screen "$1" '[y/n]'
+    }
+    asks yes
+    on_screen yes '  | .env (9 bytes)' || on_screen yes '  | .env (9'
+    on_screen yes "May they go to host 'n1'?"
+    tm send-keys -t =yes: y Enter
+    eventually on_screen yes 'code 0'
+    ID=$(there n1 "$MAS" list -q)
+    cmp .env "$(far_tree)/.env"
+    no_secret_left "$(far_tree)/.env"
+    there n1 "$MAS" rm -q yes
+    asks enter
+    tm send-keys -t =enter: Enter
+    eventually on_screen enter 'code 0'
+    on_screen enter 'it goes with: --with-included'
+    no_secret_left
+}
+
+@test "what git ignores stays nowhere on another machine where no session comes of it" {
+    local step pid
+    with_secrets
+    ok --host n1 new -q --no-start -t solo -n fix --project .
+    # the session is refused there
+    fails 4 --host n1 new -q --no-start -t solo -n fix --project . --with-included
+    no_secret_left
+    # it is killed there, or never begins
+    for step in 'kill -9 $$' 'exit 1' 'rm "$HOME"/../root/projects/.files-*'; do
+        n1_does 'case $* in *" new "*) '"$step"' ;; esac'
+        mas --host n1 new -q --no-start -t solo --project . --with-included
+        echo "$step: $status $stderr"
+        [ "$status" -ne 0 ]
+        no_secret_left
+    done
+    [[ $stderr == *'cannot use --with-included: the files that git ignores have not come'* ]]
+    # what brings them is killed there: the next one removes them
+    n1_does 'case $* in *"carried put"*) "'"$MAS"'" "$@" <&0 & echo $! >"'"$T/putter"'"; wait; exit ;; *" new "*) kill -9 "$(cat "'"$T/putter"'")"; exit 1 ;; esac'
+    mas --host n1 new -q --no-start -t solo --project . --with-included 3>&-
+    [ "$status" -ne 0 ]
+    n1_is_well
+    ok --host n1 new -q --no-start -t solo --project .
+    no_secret_left
+    # mas here is killed
+    n1_does 'case $* in *" new "*) echo $$ >"'"$T/there"'"; exec sleep 1000 ;; esac'
+    "$MAS" --host n1 new -q --no-start -t solo --project . --with-included >/dev/null 2>&1 3>&- &
+    pid=$!
+    eventually test -s "$T/there"
+    run ! nothing_held
+    kill -9 "$pid" && kill "$(cat "$T/there")"
+    wait "$pid" || :
+    no_secret_left
+    [ "$(there n1 "$MAS" list -q | wc -l)" -eq 2 ]
+}
+
+@test "what comes as files that git ignores is checked" {
+    local id=11111111-2222-4333-8444-555555555555 sum text put names
+    put() { there n1 "$MAS" carried put "$id" "${2-${#1}}" "${3-$(printf %s "$1" | sha256sum | cut -d' ' -f1)}" <<<"$1"; }
+    new_there
+    for names in "$id 9x $(printf x | sha256sum | cut -c-64)" "$id 400000000 $(printf x | sha256sum | cut -c-64)" "../x 1 $(printf x | sha256sum | cut -c-64)" "$id 1 x"; do
+        # shellcheck disable=SC2086 # words
+        run -2 there n1 "$MAS" carried put $names </dev/null
+    done
+    run -5 put abc 3 "$(printf x | sha256sum | cut -c-64)"
+    run -1 put abc 100
+    nothing_held
+    run -0 put abc
+    nothing_held
+}
+
+@test "what is big goes on behind what came before the connection was lost" {
+    local size bare x=0
+    head -c 10000000 /dev/urandom >big
+    git add big
+    git commit -qm 'Something big'
+    # the link is cut after 4.5 MB, and again after 2 more
+    for size in 4500000 2000000; do
+        n1_does 'case $* in *"carried append"*) head -c '$size' | "'"$MAS"'" "$@"; kill -9 $$ ;; *" new "*) exit 1 ;; esac'
+        mas --host n1 new -q --no-start -t solo --project .
+        echo "$status $stderr"
+        [ "$status" -eq 12 ]
+        [[ $stderr == *'what has come there stays; run it again to go on' ]]
+        x=$((x + size))
+        [ "$(stat -c %s "$T"/n1/root/projects/project-*.git/incoming-*)" -eq "$x" ]
+    done
+    n1_does 'case $* in *"carried append"*) tee >(wc -c >"'"$T/came"'") | "'"$MAS"'" "$@"; exit ;; *"carried receive"*) : >"'"$T/pushed"'" ;; esac'
+    new_there
+    cmp big "$(far_tree)/big"
+    eventually test -s "$T/came"
+    [ "$(cat "$T/came")" -lt 4000000 ]
+    bare=$(echo "$T"/n1/root/projects/project-*.git)
+    [ -z "$(find "$bare" -name 'incoming-*')$(find "$(STATE)" -name '*.pack')" ]
+    [ "$(git -C "$bare" count-objects -v | sed -n 's/^size-pack: //p')" -lt 10300 ]
+    git -C "$bare" rev-list --objects --quiet --all
+    # what comes next is small, and goes as ever; what is there already goes not at all
+    echo more >a
+    git commit -qam 'More'
+    rm "$T/came" "$T/pushed"
+    ok --host n1 new -q --no-start -t solo --project .
+    [ -e "$T/pushed" ] && [ ! -e "$T/came" ]
+    rm "$T/pushed"
+    ok --host n1 new -q --no-start -t solo --project .
+    [ ! -e "$T/pushed" ]
+}
+
+@test "a big pack that is damaged on its way, or is another one by now, is not taken" {
+    local bare
+    head -c 10000000 /dev/urandom >big
+    git add big
+    git commit -qm 'Something big'
+    n1_does 'case $* in *"carried append"*) head -c 4500000 | tr "\0" "\1" | "'"$MAS"'" "$@"; exit ;; esac'
+    fails 1 --host n1 new -q --no-start -t solo --project .
+    n1_is_well
+    fails 5 --host n1 new -q --no-start -t solo --project .
+    bare=$(echo "$T"/n1/root/projects/project-*.git)
+    [ -z "$(find "$bare" -name 'incoming-*')$(git -C "$bare" for-each-ref)" ]
+    # the next one begins again; it is made anew for another commit
+    n1_does 'case $* in *"carried append"*) head -c 4500000 | "'"$MAS"'" "$@"; exit ;; esac'
+    fails 1 --host n1 new -q --no-start -t solo --project .
+    n1_is_well
+    echo more >a
+    git commit -qam 'More'
+    new_there
+    cmp big "$(far_tree)/big"
+    [ "$(cat "$(far_tree)/a")" = more ]
+    [ -z "$(find "$bare" -name 'incoming-*')$(find "$(STATE)" -name '*.pack')" ]
+    for x in "../x $(printf x | sha256sum | cut -c-64)" "${bare##*/} x" "project $(printf x | sha256sum | cut -c-64) 9 8 $(git rev-parse HEAD)" "project $(printf x | sha256sum | cut -c-64) 1 8 HEAD"; do
+        # shellcheck disable=SC2086 # words
+        run -2 there n1 "$MAS" carried "$([ "$(wc -w <<<"$x")" -gt 2 ] && echo append || echo begun)" $x </dev/null
+    done
+}
+
+# A project with a submodule, lib, in which there is another one, lib/in, and one that is not checked out.
+with_submodules() {
+    local name
+    git config --global protocol.file.allow always
+    for name in inner outer other; do
+        git init -q "$T/$name"
+        echo "$name" >"$T/$name/$name"
+        git -C "$T/$name" add .
+        git -C "$T/$name" commit -qm "$name"
+    done
+    git -C "$T/outer" submodule --quiet add "$T/inner" in
+    git -C "$T/outer" commit -qm in
+    git submodule --quiet add "$T/outer" lib
+    git submodule --quiet add "$T/other" other
+    git submodule --quiet update --init --recursive
+    git commit -qm 'Add submodules'
+    git submodule --quiet deinit -f other
+    rm -r .git/modules/other "$T/inner" "$T/outer" "$T/other"
+}
+
+@test "submodules that are checked out here go along, those in them, too" {
+    local bare before
+    with_submodules
+    new_there
+    echo "$stderr"
+    [ "$stderr" = "mas: warning: submodule 'other' is not checked out in '$P', and is left out" ]
+    [ "$(cat "$(far_tree)/lib/outer" "$(far_tree)/lib/in/inner")" = $'outer\ninner' ]
+    [ -z "$(git -C "$(far_tree)" status --porcelain --ignored)" ]
+    [ -z "$(git -C "$(far_tree)/lib/in" status --porcelain --ignored)" ]
+    [ -z "$(ls "$(far_tree)/other")" ]
+    [ -z "$(git status --porcelain)$(git -C lib status --porcelain)" ]
+    bare=$(echo "$T"/n1/root/projects/project-*.git)
+    before=$(find "$bare/objects" -type f | sort)
+    ok --host n1 new -q --no-start -t solo -n again --project .
+    [ "$(find "$bare/objects" -type f | sort)" = "$before" ]
+    there n1 "$MAS" rm -q fix
+    there n1 "$MAS" rm -q again
+}
+
+@test "an agent that is added there has the submodules, also at commits of the team" {
+    local code=$T/n1/root/sessions
+    with_submodules
+    new_there
+    ok add "n1:$ID" --agent shell --as second
+    [ -z "$stderr" ]
+    [ "$(cat "$code/$ID/code/second/lib/outer" "$code/$ID/code/second/lib/in/inner")" = $'outer\ninner' ]
+    echo more >>"$(far_tree)/lib/outer"
+    git -C "$(far_tree)/lib" commit -qam outside
+    git -C "$(far_tree)" commit -qam 'Move lib'
+    there n1 "$MAS" merge -q "$ID" solo
+    ok add "n1:$ID" --agent shell --as third
+    ok fork "n1:$ID" solo --as fourth
+    [ -z "$stderr" ]
+    for name in third fourth; do
+        [ "$(cat "$code/$ID/code/$name/lib/outer" "$code/$ID/code/$name/lib/in/inner")" = $'outer\nmore\ninner' ]
+        [ -z "$(git -C "$code/$ID/code/$name" status --porcelain)" ]
+    done
+    there n1 "$MAS" rm -qf fix
+}
+
+@test "work in submodules lands in their checkouts here, and counts there from then on" {
+    local x
+    with_submodules
+    new_there
+    echo more >>"$(far_tree)/lib/in/inner"
+    git -C "$(far_tree)/lib/in" commit -qam inside
+    echo more >>"$(far_tree)/lib/outer"
+    git -C "$(far_tree)/lib" commit -qam outside
+    x=$(git -C "$(far_tree)/lib" rev-parse HEAD)
+    git -C "$(far_tree)" commit -qam 'Move lib'
+    there n1 "$MAS" merge -q "$ID" solo
+    run ! there n1 "$MAS" rm -q fix
+    ok land n1:fix
+    [[ $output == *$'\n'"submodules are at other commits; get their files with: git -C $P submodule update" ]]
+    [ "$(git rev-parse HEAD:lib)" = "$x" ]
+    git submodule --quiet update --no-fetch --recursive lib
+    [ "$(cat lib/outer lib/in/inner)" = $'outer\nmore\ninner\nmore' ]
+    [ ! -d "$(STATE)/$ID" ]
+    # what is new here goes there, and what came from there is known there
+    echo mine >lib/mine
+    git -C lib add mine
+    git -C lib commit -qm mine
+    git commit -qam 'Move lib here'
+    ok sync --project n1:fix
+    [ "$(cat "$(far_tree)/lib/mine" "$(far_tree)/lib/in/inner")" = $'mine\ninner\nmore' ]
+    there n1 "$MAS" rm -q fix
+}
+
+@test "a submodule that cannot go along whole is refused, and nothing goes" {
+    with_submodules
+    git update-index --cacheinfo "160000,$(git rev-parse HEAD),lib"
+    git commit -qm 'A commit that is nowhere'
+    fails 2 --host n1 new -q --no-start -t solo --project .
+    [[ $stderr == *"its submodule 'lib' does not have the commit that the project names"*'git submodule update --init --recursive' ]]
+    git reset -q HEAD^
+    git -C lib rev-parse HEAD >.git/modules/lib/shallow
+    fails 2 --host n1 new -q --no-start -t solo --project .
+    [[ $stderr == *"its submodule 'lib' is a shallow clone, which lacks history"*'git -C lib fetch --unshallow' ]]
+    [ ! -e "$T/n1/root/projects" ]
+    [ ! -e "$(STATE)" ]
 }
 
 @test "killed at each step of a new session: run again, it goes on, and nothing is half there" {
@@ -302,6 +592,58 @@ an absolute path is one on host 'n1'; "* ]]
     ok --host n1 diff fix main
     ok land n1:fix
     [ "$(cat c)" = two ]
+}
+
+@test "only what was shown to its end counts as shown, and a note that cannot be read stops a landing" {
+    new_there
+    work c one
+    n1_does 'case $* in *" diff "*) exit 1 ;; esac'
+    mas diff n1:fix main
+    [ "$status" -ne 0 ]
+    n1_is_well
+    work c two
+    [ ! -e "$(STATE)/$ID/seen" ]
+    ok diff n1:fix main
+    rm "$(STATE)/$ID/seen"
+    mkdir "$(STATE)/$ID/seen"
+    mas land n1:fix
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"cannot tell what was shown in '$(STATE)/$ID'"* ]]
+    [ ! -e c ]
+    rmdir "$(STATE)/$ID/seen"
+    ok land n1:fix
+}
+
+@test "a landing that was killed is finished here while the other machine is not reached" {
+    local git way
+    git=$(command -v git)
+    new_there
+    for way in fix id; do
+        work "c-$way" new
+        printf '#!/bin/sh\ncase " $* " in *" read-tree -u -m"*) kill -9 $PPID $$ ;; esac\nexec %s "$@"\n' "$git" >"$T/bin/git"
+        chmod +x "$T/bin/git"
+        mas land n1:fix
+        echo "$way: $status $stderr"
+        rm "$T/bin/git"
+        [ "$status" -ne 0 ]
+        git cat-file -e "HEAD:c-$way"
+        [ ! -e "c-$way" ]
+        mv "$T/n1/sshd_config" "$T/n1/away"
+        close_connections
+        fails 12 land n1:fix --dry-run
+        [ ! -e "c-$way" ]
+        if [ "$way" = fix ]; then fails 12 land n1:fix; else fails 12 land "n1:${ID%%-*}"; fi
+        [[ $stderr == *"the landing that was killed is finished here; host 'n1' does not know"*"cannot reach host 'n1'"* ]]
+        [ -e "c-$way" ]
+        is_whole
+        fails 12 land n1:fix
+        [[ $stderr != *'was killed'* ]]
+        mv "$T/n1/away" "$T/n1/sshd_config"
+        run ! there n1 "$MAS" rm -q fix
+        ok land n1:fix
+        is_whole
+    done
+    there n1 "$MAS" rm -q fix
 }
 
 @test "what landing would overwrite here is named, and a branch that moved is merged" {

@@ -171,6 +171,18 @@ lost() {
     [ "$(field "$ID" .status)" = active ]
 }
 
+@test "a tmux that is too old is told" {
+    a_running_session
+    mkdir "$T/bin"
+    # shellcheck disable=SC2016 # the script expands them
+    printf '#!/bin/sh\n[ "$1" != -V ] || { echo tmux 3.2a; exit; }\nexec %s "$@"\n' "$(command -v tmux)" >"$T/bin/tmux"
+    chmod +x "$T/bin/tmux"
+    PATH=$T/bin:$PATH fails 1 doctor --json
+    jq -e '.findings | length == 1 and .[0].subject == "tmux" and
+        .[0].what == "version 3.2a is too old: 3.3 is the first that will do"' <<<"$output"
+    is_in_order
+}
+
 @test "a tmux that cannot be asked is told once, not at each of its sessions" {
     a_running_session
     new_session -t solo

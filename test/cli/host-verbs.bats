@@ -23,6 +23,7 @@ operands() {
         case ${word//[].[]/} in
             SESSION) echo "$2" ;;
             HOST) echo n1 ;;
+            WHEN) echo 2h ;;
             KEY=VALUE) echo model=x ;;
             TARGET | AGENT | 'AGENT|REQUEST') echo 10 ;;
             OPTION | TEXT) echo once ;;
@@ -34,7 +35,7 @@ operands() {
 asked() { tail -n 1 "$T/calls"; }
 
 @test "every verb that takes a SESSION takes NAME:SESSION, as an operand and with -s" {
-    local verb words count=0
+    local verb words word count=0
     while IFS=$'\t' read -r verb words <&3; do
         if [[ $words = *SESSION* && $words != *HOST:SESSION* ]]; then
             count=$((count + 1))
@@ -46,6 +47,9 @@ asked() { tail -n 1 "$T/calls"; }
             [ "$(wc -l <"$T/calls")" -eq 1 ]
             [[ $(asked) = "--root $T/n1/root $verb "*[=\ ]shop* ]]
             [[ $(asked) != *n1:* ]]
+            for word in $(operands "$words" shop); do
+                [[ "$(asked) " = *[=\ ]"$word "* ]] || return 1
+            done
         fi
         if takes_session "$verb"; then
             words=${words//'[SESSION]'/}

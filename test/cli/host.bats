@@ -417,7 +417,8 @@ completes() { "$MAS" complete -- "$@" | tr '\n' ' '; }
     [ "${stderr_lines[0]}" = "mas: cannot find host 'none': mas.ini on n1 has no [host none]" ]
     there n1 "$MAS" new -q --name shop --no-start >/dev/null
     fails 3 move n1:shop n2
-    [ "$stderr" = "mas: cannot find host 'n2': mas.ini on n1 has no [host n2]"$'\n''add it with: mas --host n1 remote add n2 DESTINATION' ]
+    [ "${stderr_lines[0]}" = "mas: cannot find host 'n2': mas.ini on n1 has no [host n2]" ]
+    [ "${stderr_lines[1]}" = 'add it there, or take the session home, and move it on from there: mas --host n1 move shop .' ]
     rm -r "$ROOT/sessions"
     mkdir -p "$XDG_CONFIG_HOME/mas"
     mv "$ROOT/mas.ini" "$XDG_CONFIG_HOME/mas/mas.ini"

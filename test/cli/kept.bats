@@ -104,3 +104,70 @@ for i in range(2000):
     [ "$("$MAS" complete -- adopt "$ID" solo 8f3c2)" = "$B" ]
     [ "$("$MAS" complete -- adopt "$ID" solo '' | sort)" = "$A"$'\n'"$B" ]
 }
+
+@test "sessions in a database are listed, and nothing is written there" {
+    make_eight
+    rows "$(talk "$E" /srv/shop 'the word is CW-OTTER' '2 hours ago')$(talk "$F" /srv/else $'another\nline' '3 minutes ago')"
+    [ -s "$EIGHT-wal" ]
+    before=$(in_eight)
+    ok kept
+    [[ ${lines[1]} =~ ^ses_8f3cC\ +python3\ +3m\ +-\ +/srv/else\ +another$ ]]
+    [[ ${lines[2]} =~ ^ses_8f3cA\ +python3\ +2h\ +-\ +/srv/shop\ +the\ word\ is\ CW-OTTER$ ]]
+    [ "$(kept '[.total, .cut, (.sessions[1] | .id, .preset, .directory, .words, .size, .path)]')" = \
+        "[2,false,\"$E\",\"eight\",\"/srv/shop\",\"the word is CW-OTTER\",0,\"$EIGHT\"]" ]
+    [ "$(in_eight)" = "$before" ]
+    EIGHT_HOME=$HOME/.eight ok kept -q # both patterns find it
+    [ "${#lines[@]}" -eq 2 ]
+    # without its log
+    python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("PRAGMA wal_checkpoint(TRUNCATE)")' "$EIGHT"
+    [ ! -e "$EIGHT-wal" ]
+    before=$(in_eight)
+    ok kept -q
+    [ "$output" = "$F"$'\n'"$E" ]
+    [ "$(in_eight)" = "$before" ]
+}
+
+@test "a database is read while its program writes there, which is not held up" {
+    make_eight
+    rows "$(talk "$E")"
+    python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+db.execute("INSERT INTO said VALUES (?, ?, ?)", ("x", "person", "late"))
+open(sys.argv[2], "w").close()
+sys.stdin.read()
+db.execute("COMMIT")' "$EIGHT" "$T/writes" <"$(mkfifo "$T/go"; echo "$T/go")" 3>&- &
+    exec 8>"$T/go"
+    eventually test -e "$T/writes"
+    ok kept -q
+    [ "$output" = "$E" ]
+    exec 8>&-
+    wait "$!"
+    [ "$(sqlite3 "$EIGHT" 'SELECT count(*) FROM said' 2>/dev/null || echo 4)" = 4 ]
+}
+
+@test "what is in a database is hostile until parsed" {
+    make_eight
+    rows "$(talk "$E")INSERT INTO talk VALUES ('../x', '/', 1), ('-x', '/', 1), (NULL, '/', 1), (x'00', '/', 1), ('$F', NULL, 9223372036854775807);
+        INSERT INTO said VALUES ('$F', 'person', char(27) || '[31m');"
+    ok kept
+    [ "${#lines[@]}" -eq 3 ]
+    [[ $output == *"$(printf '%s' '\x1b[31m')"* && $output != *$'\e'* ]]
+    mkfifo "$HOME/.eight/pipe.db"
+    ln -s one.db "$HOME/.eight/link.db"
+    cp "$EIGHT" "$HOME/.eight/x#.db" # which is an address of `x`
+    EIGHT=$HOME/.eight/x rows "$(talk ses_of_another)"
+    echo 'no database' >"$HOME/.eight/text.db"
+    : >"$HOME/.eight/empty.db"
+    ok kept -q
+    [ "${#lines[@]}" -eq 2 ]
+    rm -f "$HOME/.eight/"*
+    rows 'DROP TABLE talk; CREATE VIEW talk AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, i AS place, i AS at FROM n;'
+    ok kept -q
+    [ -z "$output" ]
+    rm -f "$HOME/.eight/"*
+    rows "$(talk "$E")"
+    # one that takes for ever is left after some seconds
+    sed -i 's/^told.database.sessions = .*/told.database.sessions = SELECT i FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n WHERE i > 1)/' "$ROOT/mas.ini"
+    [ "$(kept '[.total, .cut]')" = '[0,true]' ]
+}

@@ -22,7 +22,7 @@ bindings() { tm list-keys -T prefix | grep -F mas | grep -cE '^bind-key +-T pref
     tm source-file "$T/keys"
     [ "$(bindings)" -eq 3 ]
     # tmux orders and quotes the options as it likes
-    bound=$(tm list-keys -T prefix T | tr -d '"')
+    bound=$(tm list-keys -T prefix | grep ' T ' | tr -d '"') # 3.7 shows no single key
     for word in 'display-popup ' ' -E ' ' -w 100% ' ' -h 100% '; do [[ $bound == *"$word"* ]]; done
 }
 

@@ -424,7 +424,7 @@ Body of z'
     [ "$(at own)" = "$(main_of)" ] && [ "$(at fork)" = "$before" ]
 }
 
-@test "--pr pushes the team's branch and runs gh; no branch of the project moves" {
+@test "--pr pushes the team's branch and opens a pull request, or goes on with the one there is; no branch of the project moves" {
     git clone -q --bare "$P" "$T/remote.git"
     git -C "$P" remote add origin "$T/remote.git"
     make_team -t trio -n login
@@ -449,16 +449,59 @@ Body of z'
     [[ $output$stderr != *secret* ]]
     git -C "$P" remote set-url origin "$T/remote.git"
     mkdir "$T/bin"
-    # shellcheck disable=SC2016 # for the script
-    printf '#!/bin/sh\n{ pwd; printf "%%s\\n" "$@"; } >"%s/gh"\nexit ${GH_RC-0}\n' "$T" >"$T/bin/gh"
+    cat >"$T/bin/gh" <<'P'
+#!/bin/sh
+T=${0%/bin/*}
+{ pwd; printf '%s\n' "$@"; } >>"$T/gh"
+[ -z "${GH_SAYS-}" ] || { echo "$GH_SAYS" >&2; exit 1; }
+case "$1 $2" in
+'pr view') cat "$T/view" ;;
+'pr create') printf 'https://github.com/o/r/pull/12\033[m\n' ;;
+'api '*) echo '[]' ;;
+esac
+P
     chmod +x "$T/bin/gh"
     PATH=$T/bin:$PATH ok land "$ID" --pr -m $'Title\n\nText'
+    [ "$output" = 'https://github.com/o/r/pull/12\x1b[m' ]
     [ "$(GIT_DIR=$T/remote.git git rev-parse mas/login)" = "$(main_of)" ]
     [ "$(tip)" = "$before" ]
     [ "$(git -C "$P" for-each-ref --format='%(refname)' refs/heads)" = refs/heads/main ]
-    [ "$(cat "$T/gh")" = "$P"$'\npr\ncreate\n--head\nmas/login\n--base\nmain\n--title\nTitle\n--body\nText' ]
-    GH_RC=3 PATH=$T/bin:$PATH fails 1 land "$ID" --pr
-    [[ $stderr == *'gh ended with exit code 3'*"the branch 'mas/login' was pushed"* ]]
+    [ "$(tail -n 11 "$T/gh")" = "$P"$'\npr\ncreate\n--head\nmas/login\n--base\nmain\n--title\nTitle\n--body\nText' ]
+    GH_SAYS=$'no \e[31mway\nusage' PATH=$T/bin:$PATH fails 1 land "$ID" --pr
+    [[ $stderr == *$'mas: cannot open a pull request: gh: no \\x1b[31mway\nthe branch \'mas/login\' was pushed; open it on the web' ]]
+    # one that is there goes on
+    change x a 3 new
+    "$MAS" merge -q "$ID" x
+    printf '{"number":12,"url":"https://github.com/o/r/pull/12","state":"OPEN","headRefOid":"%s"}' "$(main_of)" >"$T/view"
+    rm "$T/gh"
+    PATH=$T/bin:$PATH ok land "$ID" --pr
+    [ "$output" = https://github.com/o/r/pull/12 ]
+    [ "$(GIT_DIR=$T/remote.git git rev-parse mas/login)" = "$(main_of)" ]
+    run ! grep -qx create "$T/gh"
+    sed -i s/OPEN/MERGED/ "$T/view"
+    PATH=$T/bin:$PATH ok land "$ID" --pr
+    grep -qx create "$T/gh"
+}
+
+@test "[forge] command opens and tells in place of gh; one that is missing is named" {
+    git clone -q --bare "$P" "$T/remote.git"
+    git -C "$P" remote add origin "$T/remote.git"
+    make_team -t trio -n login
+    work
+    printf '\n[forge]\ncommand = %s/forge --of "a b"\n' "$T" >>"$ROOT/mas.ini"
+    fails 3 land "$ID" --pr
+    [ "$stderr" = "mas: cannot find '$T/forge', which [forge] command names" ]
+    # shellcheck disable=SC2016 # for the script
+    printf '#!/bin/sh\nprintf "%%s\\n" "$@" >>"%s/asked"\n[ "$3" != open ] || echo http://x/7\n' "$T" >"$T/forge"
+    chmod +x "$T/forge"
+    ok land "$ID" --pr -m 'Say it'
+    [ "$output" = http://x/7 ]
+    [ "$(cat "$T/asked")" = $'--of\na b\nview\nmas/login\n--of\na b\nopen\nmas/login\nmain\nSay it' ]
+    # shellcheck disable=SC2016 # for the script
+    printf '#!/bin/sh\necho \047{"number":7,"state":"open","url":"http://x/7","head":"%s"}\047\n[ "$3" != open ] || exit 1\n' \
+        "$(main_of)" >"$T/forge"
+    ok land "$ID" --pr
+    [ "$output" = http://x/7 ]
 }
 
 # shellcheck disable=SC2016 # for the other shell
@@ -627,12 +670,12 @@ SH
         [[ $dir == /tmp/mas-land.*/objects ]]
         [ -d "$dir" ]
         # a sweep takes no directory that is in use
-        ok merge -q "$ID" x
+        ok land --dry-run "$ID"
         [ -d "$dir" ]
         kill -s "$signal" -- "-$pid"
         wait "$pid" || true
         if [ "$signal" = KILL ]; then
-            ok merge -q "$ID" x
+            ok land --dry-run "$ID"
         fi
         [ ! -e "${dir%/objects}" ]
     done

@@ -204,6 +204,17 @@ $(ms_ago 10) 24" >"$LOGS/agent-10.log.times"
     [[ $stderr == "mas: cannot read the logs of session '$ID': "* ]]
 }
 
+@test "a log that cannot be read to its end is an error" {
+    command -v strace >/dev/null || skip 'strace is missing'
+    echo one >"$LOGS/agent-10.log"
+    for raw in '' --raw; do
+        # shellcheck disable=SC2086 # none is no word
+        run -1 --separate-stderr strace -f -qq -o "$T/trace" -P "$LOGS/agent-10.log" -e inject=pread64:error=EIO \
+            "$MAS" logs $raw "$ID" 10
+        [[ $stderr == *"cannot read log"*"Input/output error"* ]] || { echo "$stderr"; cat "$T/trace"; false; }
+    done
+}
+
 @test "a full disk behind stdout is an error" {
     echo ten >"$LOGS/agent-10.log"
     # shellcheck disable=SC2016

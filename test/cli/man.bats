@@ -196,7 +196,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|PATH|(role_|wall\.|sandbox_off\.|told\.)?env\.|told\.(event|each|file|home|line|tool)\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|PATH|(role_|wall\.|sandbox_off\.|told\.)?env\.|told\.(event|each|file|home|line|tool|trusted_home)\.|permission\.|(budget|limits)\.|' | sort >"$T/keys"
     run diff <(grep -oE '\{KEY\("[a-z_.]+"' "$SRC/model/preset.c" | cut -d'"' -f2 | grep -vE '^(budget|limits)\.' | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
@@ -226,7 +226,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 tokens) echo "$key = session" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
-                tools | paste | operator | executes | told.copies | wall.nested) echo "$key = no" ;;
+                tools | paste | operator | executes | told.copies | told.renews | wall.nested) echo "$key = no" ;;
                 sandbox_off.session) echo "$key = {}" ;;
                 wall.level) echo "$key = try" ;;
                 picture) echo "$key = {path}" ;;
@@ -234,6 +234,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
                 *_limit) echo "$key = 7" ;;
                 memory) echo "$key = 1G" ;;
                 idle | hold | hibernate | *_delay | *_after | *_quiet | *_timeout) echo "$key = 10ms" ;;
+                told.database.*) echo "$key = SELECT 1" ;;
                 told.key.*) echo "$key = Esc" ;;
                 *) echo "$key = word" ;;
             esac
@@ -312,6 +313,16 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     done
 }
 
+# entries SESSION: makes every.json and every.env, with a crontab that keeps nothing.
+entries() {
+    mkdir "$T/cron"
+    # shellcheck disable=SC2016 # for the other shell
+    printf '#!/bin/sh\ncase $1 in -l) echo "no crontab for me" >&2; exit 1 ;; *) cat >/dev/null ;; esac\n' >"$T/cron/crontab"
+    printf '#!/bin/sh\nexit 1\n' >"$T/cron/systemctl"
+    chmod +x "$T/cron/"*
+    PATH=$T/cron:$PATH "$MAS" every -q --start daily "$1" solo x
+}
+
 @test "mas-session(5) has every file of a workspace with its mode, and a workspace has them" {
     local file mode count=0
     "$MAS" init -q
@@ -324,8 +335,9 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     # as a host that was killed leaves it
     run -137 "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<kill
     "$MAS" set -q "$ID" limits.agent=1T # makes limits.json
+    entries "$ID"
     while read -r file mode; do
-        case $file in run/env | .new-* | .trash-* | .sessions.events | .serve.* | .waiting* | .came-from* | .starts* | .wall-probe | .turns/ | .limits/ | pictures/ | home/* | logs/network-*) continue ;; esac
+        case $file in run/env | .new-* | .trash-* | .sessions.events | .serve.* | .waiting* | .came-from* | .starts* | .every | .wall-probe | .turns/ | .limits/ | pictures/ | home/* | logs/network-*) continue ;; esac
         case $file in
             .snapshots/) path=$ROOT/sessions/$file ;;
             .snapshot) path=$ROOT/sessions/$LAZY/$file ;;
@@ -338,7 +350,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
         echo "${file%/}" >>"$T/page"
         count=$((count + 1))
     done < <(sed -nE 's/^\.It (Pa|Ar) (.*) Ta ([0-7]{3}) Ta .*/\2 \3/p' "$MAN/mas-session.5" | sed 's/ Ns Ar /</; s/<agent/agent/; s/<uuid/uuid/')
-    [ "$count" -eq 17 ]
+    [ "$count" -eq 19 ]
     # and nothing else is there
     run ! grep -vxFf <(echo unit; cat "$T/page") < <(cd "$ROOT/sessions/$ID" && find . -mindepth 1 -maxdepth 1 -printf '%P\n')
 }

@@ -485,10 +485,10 @@ EOF
 # offers NAME: `mas new -t solo` on a terminal of its own, with the programs in $T/bin alone.
 offers() {
     tm new-session -d -s "$1" -x 150 -y 50 \
-        "sh -c 'PATH=$T/bin:/usr/bin:/bin; \"\$0\" new -t solo --name $1; echo code \$?; sleep 100' '$MAS'"
+        "sh -c 'PATH=$T/bin:$(dirname "$(command -v tmux)"):/usr/bin:/bin; \"\$0\" new -t solo --name $1; echo code \$?; sleep 100' '$MAS'"
 }
 on_screen() { tm capture-pane -p -t "=$1:" | grep -qF -- "$2"; }
-runs_claude() { [ "$(<"/proc/$("$MAS" show "$1" --json | jq -r '.agents[0].pid')/comm")" = sleep ]; }
+runs_claude() { [ "$(cat "/proc/$("$MAS" show "$1" --json | jq -r '.agents[0].pid')/comm" 2>/dev/null)" = sleep ]; }
 
 @test "on a terminal, the only agent's program that is installed is offered, once" {
     for program in claude codex gemini copilot opencode; do

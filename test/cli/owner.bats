@@ -265,4 +265,19 @@ EOF
     [ "$output" = "$ID" ]
     # and this machine's own comes back as ever
     ok restore -q "$T/a.tar.zst"
+    # what was saved while it ran, and what comes from the standard input
+    "$MAS" start -q shop
+    "$MAS" archive -q --live shop -o "$T/c.tar.zst"
+    "$MAS" stop -q shop
+    on_n2 rm -q --root "$T/other" shop
+    for file in a c; do
+        on_n2 restore --root "$T/other" - <"$T/$file.tar.zst"
+        [ "$status" -eq 4 ]
+        [[ $stderr == *"$(uname -n) may still have session 'shop'"* ]]
+    done
+    [ -z "$(ls "$T/other/sessions")" ]
+    # a copy is another session, and has another name
+    on_n2 restore -q --new-id -n copy --root "$T/other" "$T/c.tar.zst"
+    [ "$status" -eq 0 ]
+    [ "$output" != "$ID" ]
 }

@@ -63,7 +63,10 @@ refused() {
     echo more >"$A/my.key"
     fails 4 rm "$ID"
     [[ $stderr == *"1 file ignored by git: my.key"* ]]
-    rm "$A/my.key"
+    mv "$A/my.key" "$A/\"my.key" # git takes a quote in front for one around the name
+    fails 4 rm "$ID"
+    [[ $stderr == *'1 file ignored by git: "my.key'* ]]
+    rm "$A/\"my.key"
     # the same size and time
     touch -r "$A/.env" "$T/time"
     printf 'SECRET=9\n' >"$A/.env"

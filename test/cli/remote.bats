@@ -107,10 +107,10 @@ answers() { says "case \$* in *presets*) echo '{\"presets\":$2}' ;; *) echo '{\"
 @test "remote check marks what is wrong, and fails as doctor does" {
     local now
     now=$(($(date +%s%3N) - 3600000))
-    acts_as n1 'echo "{\"mas\":\"0.9\",\"timeMs\":'"$now"',\"free\":100,\"tmux\":\"3.1\",\"git\":\"-\",\"storeFree\":0}"; case $* in *presets*) echo "{}" ;; *) echo "{\"findings\":[{\"state\":\"open\"},{\"state\":\"note\"}]}"; exit 1 ;; esac'
+    acts_as n1 'echo "{\"mas\":\"0.9\",\"timeMs\":'"$now"',\"free\":100,\"tmux\":\"3.2a\",\"git\":\"-\",\"storeFree\":0}"; case $* in *presets*) echo "{}" ;; *) echo "{\"findings\":[{\"state\":\"open\"},{\"state\":\"note\"}]}"; exit 1 ;; esac'
     fails 1 remote check
     [ "$(fact n1 mas)" = "wrong 0.9, here is $(version); install it there with: mas remote add n1 n1" ]
-    [ "$(fact n1 tmux)" = 'wrong 3.1 is too old: 3.2 is the first that will do' ]
+    [ "$(fact n1 tmux)" = 'wrong 3.2a is too old: 3.3 is the first that will do' ]
     [ "$(fact n1 git)" = 'note missing' ]
     [[ $(fact n1 clock) == 'wrong -'*' s' ]]
     [[ $(fact n1 root) == 'wrong '*' free' ]]

@@ -550,6 +550,11 @@ END
     [[ "$stderr" == *'failed (exit code 127): NonZeroExitCode'* ]]
     mas logs shop -n 1
     [ "$output" = 'module: command not found\x1b[2J' ]
+    [[ "$stderr" != *'printed nothing'* ]]
+    # Slurm starts nothing where it cannot write what that prints
+    rm "$STORE/$ID/output"
+    ok logs shop
+    [[ "$stderr" == *"it has printed nothing; look whether its node has the store '$STORE'"* ]]
 }
 
 # up RESTARTS=N [LINE...]: what the job writes when its team is up.
@@ -728,6 +733,100 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     ended
     [ "$status" -eq 0 ]
     grep -q '^scontrol requeue 13$' "$T/calls"
+}
+
+# link: which job of its chain the session is in, as `show` says.
+link() { ask_again && "$MAS" show "$ID" --json | jq -c '[.link, .chain]'; }
+# next_job NUMBER: sbatch gives this number from now on.
+next_job() { fake sbatch "echo '$1|PENDING|0|0|n/a|mas:$ID|Dependency' >'$T/jobs'; echo $1"; }
+# usr1 NUMBER: runs the session as this job, which is told of its time limit.
+usr1() {
+    echo "$1|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    SLURM_JOB_ID=$1 begin --root "$JOBROOT" --store "$STORE"
+    kill -USR1 "$RUNNER"
+    ended
+    [ "$status" -eq 0 ]
+}
+
+@test "a chain of jobs ends after --chain N, and show, list and a notice say so" {
+    with_slurm
+    "$MAS" init -q "$JOBROOT"
+    printf '[notify]\ncommand = tee %s\n' "$T/told" >>"$JOBROOT/mas.ini"
+    "$MAS" new -q --host gpu --id "$ID" -t solo --chain 2
+    [ "$(link)" = '[1,2]' ]
+    mas show "$ID"
+    [[ $output == *'chain '*' job 1 of 2'* ]]
+    next_job 13
+    usr1 12
+    grep -q 'goes on in job 13' "$T/said"
+    [ "$(link)" = '[2,2]' ]
+    [ ! -e "$T/told" ]
+    next_job 14
+    usr1 13
+    grep -q 'no other job follows: this is the last of 2$' "$T/said"
+    grep -q ' saved: ' "$T/said"
+    [ "$(grep -c ^sbatch "$T/calls")" -eq 2 ]
+    run ! grep -q '^scontrol' "$T/calls"
+    [ "$(jq -r '.notice + ": " + .text' "$T/told")" = 'limit: this was the last of 2 jobs (--chain)' ]
+    # as long as Slurm remembers it, and then
+    echo "13|COMPLETED|0|0|n1|mas:$ID|None" >"$T/jobs"
+    ask_again
+    [ "$(job_state)" = 'ended:the last job of its chain' ]
+    : >"$T/jobs"
+    ask_again
+    [ "$(job_state)" = 'ended:the last job of its chain' ]
+    mas show "$ID"
+    [[ $output == *'ended: the last job of its chain'*'job 2 of 2'* ]]
+    # a person lets it go on, in a new chain or without an end
+    next_job 15
+    "$MAS" new -q --host gpu --id "$ID" --chain 3
+    [ "$(link)" = '[1,3]' ]
+    : >"$T/jobs"
+    next_job 16
+    "$MAS" new -q --host gpu --id "$ID"
+    [ "$(link)" = '[null,null]' ]
+    next_job 17
+    usr1 16
+    grep -q 'goes on in job 17' "$T/said"
+}
+
+@test "what is tried again, put back or killed makes no chain longer" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -t solo --chain 3
+    next_job 13
+    usr1 12
+    [ "$(link)" = '[2,3]' ]
+    # the same command again finds the job
+    "$MAS" new -q --host gpu --id "$ID" --chain 3
+    [ "$(link)" = '[2,3]' ]
+    # killed between the count and its job
+    fake sbatch "kill -KILL \"\$(cat '$T/runner')\""
+    echo "13|RUNNING|0|0|n1|mas:$ID|None" >"$T/jobs"
+    SLURM_JOB_ID=13 begin --root "$JOBROOT" --store "$STORE"
+    echo "$RUNNER" >"$T/runner"
+    kill -USR1 "$RUNNER"
+    ended
+    [ "$status" -eq 137 ]
+    [ "$(link)" = '[3,3]' ]
+    # Slurm begins it again, as after a power cut
+    next_job 14
+    usr1 13
+    grep -q 'this is the last of 3$' "$T/said"
+    [ "$(grep -c ^sbatch "$T/calls")" -eq 3 ]
+}
+
+@test "a job that cannot submit is put back and counted, and not put back if it cannot be counted" {
+    with_slurm
+    "$MAS" new -q --host gpu --id "$ID" -t solo --chain 3
+    fake sbatch 'exit 1'
+    usr1 12
+    grep -q '^scontrol requeue 12$' "$T/calls"
+    [ "$(link)" = '[2,3]' ]
+    : >"$T/calls"
+    mkdir "$STORE/$ID/job.new" "$STORE/$ID/job.new/in-the-way"
+    usr1 12
+    grep -q 'no other job follows, because it cannot be counted: ' "$T/said"
+    run ! grep -q '^sbatch\|^scontrol' "$T/calls"
 }
 
 @test "options of a job need --host, a host of Slurm and a store" {

@@ -28,9 +28,9 @@ serve() {
         diff <(qrencode -t UTF8 -m 2 "$URL/#pair=$code") <(grep -E '█|▄|▀' <<<"$output")
     fi
     mas serve pair --json --name phone --read-only --url https://team.example/
-    [ "$(jq -c 'del(.code, .url)' <<<"$output")" = \
+    [ "$(jq -c 'del(.code, .url, .expires)' <<<"$output")" = \
         '{"address":"https://team.example","seconds":120,"name":"phone","right":"read"}' ]
-    jq -e '.url == "https://team.example/#pair=" + .code' <<<"$output"
+    jq -e '.url == "https://team.example/#pair=" + .code and (.expires | fromdate) > now + 86400' <<<"$output"
     run --separate-stderr env PATH=/nonexistent "$MAS" serve pair -q
     [ "$status" -eq 0 ]
     [ "$(wc -l <<<"$output")" -eq 2 ]

@@ -85,3 +85,34 @@ history() { "$MAS" history "$ID" solo --json | jq -c '.messages[] | [.role, .fro
 says() { history | grep -qF -- "$1"; }
 count() { history | grep -cF -- "$1"; }
 starts() { sed -n "$1p" "$OUT"; }
+
+# An eighth keeps all its sessions in one database, as OpenCode does, and takes no copy.
+make_eight() {
+    # shellcheck disable=SC2016 # names of variables
+    preset eight "python3 -ES '$T/six.py'" 'ready = ready' 'executes = no' 'role_option = --told {file}' \
+        'told.begin = --begin {id}' 'told.resume = --resume {id}' 'told.args = --plugin {dir}' \
+        'told.database = $EIGHT_HOME/*.db .eight/*.db' \
+        'told.database.sessions = SELECT id, place, at FROM talk' \
+        "told.database.lines = SELECT json_object('by', by, 'words', words) FROM said WHERE talk = ?1 ORDER BY rowid" \
+        'told.file.hooks.json = {"hooks": {hooks}}' 'told.hook = {"run": {json:command}}' \
+        'told.event.Start = starts' 'told.event.Prompt = prompt' 'told.event.Done = done' \
+        'told.line.asked = prompt by=person text:words' 'told.line.answer = says by=agent text:words' \
+        'told.line.over = done by=over'
+    EIGHT=$HOME/.eight/one.db
+}
+
+# rows [SQL]: fills the database, and leaves what came last in its log, as a program that was killed does.
+rows() {
+    mkdir -p "${EIGHT%/*}"
+    # shellcheck disable=SC2016 # of python
+    python3 -c 'import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA journal_mode = WAL")
+db.executescript("CREATE TABLE IF NOT EXISTS talk (id TEXT, place TEXT, at INTEGER); CREATE TABLE IF NOT EXISTS said (talk TEXT, by TEXT, words TEXT);" + sys.argv[2])
+os.kill(os.getpid(), 9)' "$EIGHT" "$1" || [ "$?" -eq 137 ]
+}
+talk() { echo "INSERT INTO talk VALUES ('$1', '${2-/srv/shop}', $(date -d "${4-1 hour ago}" +%s));
+    INSERT INTO said VALUES ('$1', 'person', '${3-the word is CW-OTTER}'), ('$1', 'agent', 'I keep it'), ('$1', 'over', '');"; }
+E=ses_8f3cAAAAbbbb
+F=ses_8f3cCCCCdddd
+in_eight() { (cd "${EIGHT%/*}" && sha256sum -- * && stat -c '%n %s %Y' -- *); }

@@ -29,7 +29,7 @@ host_of() { agent "$1" .hostPid; }
     ok status one --json
     [ "$(jq -r '.sessions[0] | .sessionId, .name, .tmuxSession' <<<"$output" | xargs)" = "$ID one mas-${ID:0:8}" ]
     [ "$(jq -r '.sessions[0].agents[0] | keys_unsorted | join(" ")' <<<"$output")" = \
-        "id role rank group state since sinceMs lastOutput lastOutputMs restartAt restartAtMs until untilMs retryAt retryAtMs done doneMs seen seenMs turnEnd turnWhy pid hostPid pane exitCode signal restarts port queued logLost linesPassedOver title note memory resources protocol states talks disk code wall limits" ]
+        "id role rank group state since sinceMs lastOutput lastOutputMs restartAt restartAtMs until untilMs retryAt retryAtMs done doneMs seen seenMs turnEnd turnWhy pid hostPid pane exitCode signal restarts port queued logLost linesPassedOver title note memory account resources protocol states talks disk code wall limits" ]
 }
 
 @test "an end is told with its code or signal and last words" {

@@ -365,6 +365,7 @@ title_waiting|(|an extended regular expression
 reads|a/b|a list of at most 16 file names
 reads|AGENTS.md, ..|a list of at most 16 file names
 role_option|say 'it|a program and its arguments, with every quote closed
+told.database.sessions|DELETE FROM session|a SELECT of SQL of at most 1 KiB
 picture|path|a text with {path}, such as @{path}
 role_file|../AGENTS.md|the name of a file, at most 64 bytes
 role_file|.|the name of a file, at most 64 bytes

@@ -15,7 +15,7 @@ load tmux
     disk=$(snapshot)
     run --separate-stderr env PATH="$T/bin" "$MAS" new
     [ "$status" -eq 6 ]
-    [[ $stderr == "mas: cannot run 'tmux': there is no such program in PATH"*'3.2'* ]]
+    [[ $stderr == "mas: cannot run 'tmux': there is no such program in PATH"*'3.3'* ]]
     [ "$(snapshot)" = "$disk" ]
     # a workspace alone needs no tmux
     run --separate-stderr env PATH="$T/bin" "$MAS" new -q --no-start
@@ -37,9 +37,9 @@ EOS
 }
 
 @test "a tmux too old is refused, and told which is needed" {
-    fake_tmux 3.1c
+    fake_tmux 3.2a
     new_is_refused
-    [[ $stderr == *'tmux 3.1c is too old'*'3.2'* ]]
+    [[ $stderr == *'tmux 3.2a is too old'*'3.3'* ]]
 }
 
 @test "a tmux of the last century is refused too" {

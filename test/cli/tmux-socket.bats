@@ -248,3 +248,30 @@ clean_socket() {
     rm -f "$SOCKET"
     [ "$("$MAS" list --all --json | jq -r '.sessions[0].crashed')" = true ]
 }
+
+@test "a server of a tmux that hangs up on this one has not crashed, and what to do is said" {
+    new_session -t solo -n one
+    local server pid
+    pid=$(agent_pid "$ID")
+    mv "$MAS_TMUX_SOCKET" "$T/away"
+    python3 - "$MAS_TMUX_SOCKET" 3>&- <<'P' &
+import socket, sys
+with socket.socket(socket.AF_UNIX) as s:
+    s.bind(sys.argv[1])
+    s.listen()
+    while True:
+        s.accept()[0].close()
+P
+    server=$!
+    eventually test -S "$MAS_TMUX_SOCKET"
+    [ "$("$MAS" list --json | jq -r '.sessions[0] | "\(.status) \(.crashed) \(.reason)"')" = "error false cannot query tmux on \
+'$MAS_TMUX_SOCKET': its server, process $server, hangs up; it is of another version than this tmux" ]
+    fails 6 attach one
+    [[ $stderr == "mas: cannot attach: cannot query tmux "*"hangs up"*$'\n'"copy the tmux that runs there, "* ]]
+    fails 6 new -t solo -n two
+    [[ $stderr == *"hangs up"*$'\n'"copy the tmux that runs there, /proc/$server/exe, and use mas with that first in PATH; "* ]]
+    kill "$server"
+    mv "$T/away" "$MAS_TMUX_SOCKET"
+    [ "$("$MAS" list --json | jq -r '.sessions[].status')" = active ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
+}

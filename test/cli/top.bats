@@ -458,7 +458,7 @@ E2
     done
 }
 
-# colours: those on the screen, one a line: 31 (of eight) or 256:130.
+# colours: those on the screen, one a line: 31 (of eight) or 256:163.
 colours() {
     outer capture-pane -pe | grep -oE $'\e\\[[0-9;]*m' | sed -E 's/.\[//; s/m$//; s/[34]8;5;/256:/g' | tr ';' '\n' |
         grep -E '^(256:.*|3[0-7]|9[0-7]|4[0-7]|10[0-7])$' | sort -u
@@ -478,9 +478,8 @@ colours() {
         asks_boldly() { outer capture-pane -pe | grep 'May I execute' | grep -qE $'\e\\[([0-9;]*;)?1[;m]'; }
         eventually asks_boldly
         case $term in
-            *256color) colours | grep -qx 256:130; run ! grep -v '^256:' <(colours) ;;
-            vt100) [ -z "$(colours)" ] ;;
-            *) run ! grep -vxE '31|35' <(colours) ;;
+            *256color) colours | grep -qx 256:163; run ! grep -v '^256:' <(colours) ;;
+            *) [ -z "$(colours)" ] ;;
         esac
         type_keys q
         eventually has_ended
@@ -509,4 +508,19 @@ colours() {
     type_keys q
     eventually has_ended
     [ "$(cat "$T/rc")" = 0 ]
+}
+
+@test "the fullest window of a provider is in the first line, if there is room" {
+    acp_agent
+    mkdir -p "$ROOT/sessions/.limits"
+    printf 'claude\n5h 62 0 %s000\nweek 31 0 %s000\nold 99 1 1\n' "$(date +%s)" "$(date +%s)" >"$ROOT/sessions/.limits/x.quota"
+    open 100 20
+    eventually sees 'claude 5h 62 %'
+    sees_no 31
+    printf 'claude\n5h 99 1 1\n' >"$ROOT/sessions/.limits/x.quota" # it has begun anew
+    eventually sees_no 'claude'
+    printf 'claude\n5h 63 0 %s000\n' "$(date +%s)" >"$ROOT/sessions/.limits/x.quota"
+    eventually sees 'claude 5h 63 %'
+    outer resize-window -x 50 -y 20
+    eventually sees_no 'claude'
 }

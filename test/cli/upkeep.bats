@@ -28,6 +28,7 @@ commit_many() {
     local i link=$G/objects/pack kept
     kept=$(find "$link" -name '*.pack' -links +1)
     [ -n "$kept" ]
+    [ "$(find "$link" -name '*.keep' | sed 's/keep$/pack/' | sort)" = "$(sort <<<"$kept")" ]
     unnamed=$(echo unnamed | team_git hash-object -w --stdin)
     for i in {1..20}; do
         change x a $((i % 20 + 1)) "round $i"

@@ -50,6 +50,9 @@ a warning. With exit 0 nothing of the team runs, which check_done() looks at.
 may  stop,stop-own,rm-f any .
 said stop,stop-own any .
 
+The session runs; its goals begin with the next tick, or start.
+may  start,start-own any ^openat\([0-9]+<[^>]*/sessions/c0ffee00[^>]*>, "every\.json"
+
 Snapshots that nobody needs any more are looked for again by others.
 may  rm,rm-f,clean any ^openat\(.*/sessions>, "(\.snapshots|\.trash-[^"]*)", O_RDONLY
 

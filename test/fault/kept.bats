@@ -81,7 +81,7 @@ under_host() {
     KILLED=1
     if [[ -n $(host_there) ]]; then
         KILLED=
-        kill -KILL "$HOST"
+        kill -KILL "$HOST" 2>/dev/null || KILLED=1 # it has died meanwhile
     fi
     wait "$tracer" 2>/dev/null || :
 }

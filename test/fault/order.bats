@@ -62,6 +62,19 @@ durable() {
     durable stop -q lazy
 }
 
+# The files of an agent are on disk before the team has it, and it is out of the team before they go.
+@test "what add, fork and remove leave is on disk, in the right order" {
+    make_project
+    ok new -q -t solo --agent shell --project "$P" --no-start -n fix
+    durable add -q fix --agent shell --as rev
+    awk '/syncfs\(/ { synced = 1 } /rename.*config\.json"/ { exit !synced }' "$T/trace"
+    durable fork -q fix rev --as two
+    awk '/syncfs\(/ { synced = 1 } /rename.*config\.json"/ { exit !synced }' "$T/trace"
+    local CACHE='/\.trash-'
+    durable remove -q fix two
+    [ "$(field fix '[.agents[].id] | join(" ")')" = 'solo rev' ]
+}
+
 # Traces what the host writes and sends while a prompt is told. first PATTERN AFTER: the number of the first line
 # with the pattern behind that line.
 trace_prompt() {

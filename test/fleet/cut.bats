@@ -35,6 +35,8 @@ saves() { as front sh -c 'cat /srv/shared/store/*/save-*' | zstd -dcq 2>/dev/nul
     moved() { [ "$(job_now .state)" = running ] && [ "$(job .node)" != "$node" ]; }
     eventually moved
     eventually front --host gpu wait shop --for idle
+    # the save is from before the cut, and nobody knows more
+    [ "$(front --host gpu show shop --json | jq -r '.lostAfter < (now | todate)')" = true ]
     front --host gpu history shop solo >"$T/history"
     grep -q 'whole answer' "$T/history"
     grep -q CW-ALPHA "$T/history"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The examples of mas-fleet(7), as they stand there, on front.
+# The examples of mas-fleet(7) and of docs/fleet.md, as they stand there, on front.
 # shellcheck disable=SC2016 # for the shells there
 
 load ../helper
@@ -70,6 +70,25 @@ status_at() { as "$1" mas show "$2" --json | jq -r .status; }
     eventually eval '[ "$(status_at front train)" = active ]'
     front stop -q train
     wait "$!"
+}
+
+@test "the whole way there and home again of docs/fleet.md" {
+    local line
+    awk '/^## There and home/ { on = 1 } on && /^```$/ { exit } shown; on && /^```sh$/ { shown = 1 }' \
+        "$BATS_TEST_DIRNAME/../../docs/fleet.md" >"$T/way"
+    [ "$(wc -l <"$T/way")" -eq 10 ]
+    as front sh -c 'git config --global user.name Ann && git config --global user.email ann@example.org &&
+        git init -q -b main src/shop && cd src/shop && echo a >a && git add a && git commit -qm Begin'
+    as front sh -c 'test -e .local/share/mas/mas.ini || mas init -q'
+    # the agent is a shell, which does what a person asks of the other one
+    sed -i -e 's/ann@n1.example.org/n1/' -e 's/--agent claude/--agent shell/' \
+        -e "s/'mend the login'/'echo mended >login; git add login; git commit -qm Mend'/" \
+        -e '/^cd /d' "$T/way"
+    while read -r line <&5; do
+        as front sh -c "cd src/shop && $line" >"$T/said" 2>&1 || { cat "$T/said" && echo "$line" && false; }
+    done 5<"$T/way"
+    [ "$(as front cat src/shop/login)" = mended ]
+    run ! as n1 mas show fix
 }
 
 @test "a session whose move was interrupted, on the machine that had it" {

@@ -109,6 +109,32 @@ printed() { as front grep -q "$2" "$STORE/$1/output"; }
     as front grep -q '^HOW=requeued$' "$STORE/$id/run" || as front grep -q "^JOB=$second\$" "$STORE/$id/run"
 }
 
+@test "a chain of two jobs ends with the second, and what Slurm puts back does not count" {
+    local id first second
+    machine_ini front '-w n1'
+    id=$(submit shop --chain 2)
+    eventually answers n1 "$id"
+    first=$(jobs_now .job)
+    # as after the loss of its node; it waits as long as a credential is valid
+    as front scontrol requeue "$first"
+    again() { [ "$(jobs_now '.restarts')" -ge 1 ] && is_now .state running; }
+    eventually again
+    eventually answers n1 "$id"
+    [ "$(jobs_now .link)" = 1 ]
+    as front scancel --batch --signal=USR1 "$first"
+    second_runs() { second=$(jobs_now .job) && [ "$second" != "$first" ] && is_now .state running; }
+    eventually second_runs
+    eventually answers n1 "$id"
+    [ "$(jobs_now .link)" = 2 ]
+    as front scancel --batch --signal=USR1 "$second"
+    eventually is_now '.state + ": " + .reason' 'ended: the last job of its chain'
+    [ "$(jobs_now .job)" = "$second" ]
+    [ -z "$(queue)" ]
+    as front mas show "$id" | grep -q 'chain  *job 2 of 2$'
+    [[ $(as front mas list --jobs) == *'ended: the last job of its chain'* ]]
+    [ -n "$(saved "$id")" ]
+}
+
 @test "a session is saved before its job's time limit, and goes on" {
     need_full
     local id

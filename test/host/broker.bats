@@ -102,6 +102,31 @@ jobs_are() { [ "$(jobs_of | wc -l)" -eq "$1" ]; }
     "$MAS" status "$ID" --json | jq -e '[.sessions[].agents[].pid] | all(. > 0)'
 }
 
+@test "an agent that hides its socket reaches no other machine, whichever root it names" {
+    local verb
+    mkdir -p "$HOME/.config/mas"
+    printf '[host n1]\nvia = ssh:n1\n' >"$HOME/.config/mas/mas.ini"
+    mkdir "$T/bin"
+    printf '#!/bin/sh\n: >%s\nexit 255\n' "$T/reached" >"$T/bin/ssh"
+    chmod +x "$T/bin/ssh"
+    "$MAS" init -q "$T/own"
+    hearing_team
+    for verb in '--host n1 list' 'show n1:x' 'list --all-hosts' 'remote check' 'remote add n2 n2' \
+        'remote forward n1:x' 'move x n1' 'new --host n1'; do
+        inside lead "env -u MAS_SOCKET -u MAS_AGENT_ID PATH=$T/bin:\$PATH $MAS --root $T/own $verb"
+        [ "$rc" -eq 1 ] || { echo "$verb: $rc" && false; }
+        said 'only a person may'
+        said 'and this is an agent'
+        # nor without one; some verbs need one
+        inside lead "cd / && env -u MAS_SOCKET -u MAS_AGENT_ID -u MAS_ROOT PATH=$T/bin:\$PATH $MAS $verb"
+        [ "$rc" -eq 1 ] || { echo "$verb: $rc" && false; }
+    done
+    [ ! -e "$T/reached" ]
+    # a person does
+    PATH=$T/bin:$PATH fails 12 --root "$T/own" --host n1 list
+    [ -e "$T/reached" ]
+}
+
 @test "an agent names no other root, no other session and no file" {
     new_session -t solo --no-start
     local other=$ID verb

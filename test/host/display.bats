@@ -59,6 +59,7 @@ state_shown() { tm display-message -p -t "$(pane_of "$1")" '#{@mas_state}'; }
 
 @test "a new host of a pane tells the state anew" {
     asking_team -t solo
+    hosts_there
     took solo question
     eventually prints waiting state_shown solo
     pkill -KILL -f "mas host $ID solo"

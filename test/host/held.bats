@@ -60,6 +60,37 @@ more' cat "$T/got"
     run ! grep -q 'half.*sent\|sent.*half' "$T/got"
 }
 
+@test "a long line is taken off whole where Ctrl-U is about one row, and put back" {
+    local half
+    cat >"$T/rows" <<'END'
+import os, sys, tty
+tty.setraw(0)
+print("> ", end="", flush=True)
+line = ""
+while True:
+    for c in os.read(0, 65536).decode():
+        if c == "\r":
+            open(sys.argv[1], "a").write(line + "\n")
+            line = ""
+        else:
+            line = line[: max(len(line) - 1, 0) // 40 * 40] if c == "\025" else line + c
+    print("\r\033[K> " + line[:60], end="", flush=True)
+END
+    run_agent "python3 $T/rows $T/got" 'idle = 300ms' 'hold = 300ms' 'executes = no'
+    hosts_there
+    eventually shows_line '>'
+    half="half $(printf 'and so on %.0s' {1..40})"
+    typing "${half:0:40}"
+    press -l "${half:40}"
+    ok send "$ID" solo sent
+    eventually test -s "$T/got"
+    eventually shows '> half and so on'
+    eventually state_is solo idle
+    press Enter
+    eventually prints "sent
+$half" cat "$T/got"
+}
+
 @test "a line that only the program knows is never cleared: the message waits for its end" {
     run_shell 'hold = 0s'
     type_line "echo before"

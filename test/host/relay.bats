@@ -55,7 +55,8 @@ press_both() {
 
 # All that can be seen of a pane: text with colours, cursor, modes.
 looks() {
-    tm capture-pane -epNt "$1"
+    # how many blanks tmux keeps at the end of a line depends on the widths that it has had
+    tm capture-pane -epNt "$1" | sed $'/\033/!s/ *$//'
     tm display -pt "$1" '#{cursor_x},#{cursor_y} #{cursor_flag} #{alternate_on} #{insert_flag}
         #{keypad_cursor_flag} #{keypad_flag} #{mouse_all_flag} #{mouse_button_flag}
         #{mouse_sgr_flag} #{mouse_standard_flag} #{origin_flag} #{wrap_flag}
@@ -70,7 +71,7 @@ same_with() {
     for pane in "$PANE" "$PLAIN"; do
         eventually shows "$1" "$pane" || { looks "$pane"; return 1; }
     done
-    eventually look_the_same || { diff <(looks "$PANE") <(looks "$PLAIN"); false; }
+    eventually look_the_same || { diff <(looks "$PANE" | cat -A) <(looks "$PLAIN" | cat -A); false; }
 }
 
 flag_is() { [ "$(tm display -pt "$PANE" "#{$1}")" = "$2" ]; }
@@ -82,7 +83,11 @@ bytes() { head -c "$1" /dev/urandom; }
 record_pane() { tm pipe-pane -t "$PANE" "cat >'$T/pane'"; }
 
 # Types a file into pane $1, byte for byte.
-type_file() { tm load-buffer "$2" \; paste-buffer -rt "$1"; }
+# 3.7 pastes text that is fit for a terminal, unless it is told -S.
+type_file() {
+    tm load-buffer "$2"
+    tm paste-buffer -rSt "$1" 2>/dev/null || tm paste-buffer -rt "$1"
+}
 
 # The agent's log with its old parts, oldest first
 all_logs() {

@@ -4,6 +4,8 @@ words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 settings = words["--plugin"] + "/conf/hooks.json" if "--plugin" in words else os.path.expanduser("~/.teller.json")
 settings = json.load(open(settings))
 hooks = settings["hooks"]
+trust = os.path.expanduser("~/.trust.json")
+trusts = json.load(open(trust))["trusts"] if os.path.exists(trust) else []
 place = os.path.expanduser("~/.teller")
 os.makedirs(place, exist_ok=True)
 session = words.get("--begin") or words.get("--resume") or str(uuid.uuid4())
@@ -28,7 +30,7 @@ if "--resume" in words and not said():
 while os.path.exists(f"{place}/hold"):  # a slow start, which drops what was typed meanwhile
     time.sleep(0.02)
     termios.tcflush(0, termios.TCIFLUSH)
-if os.path.exists(f"{place}/distrusts") and "--trusted" not in words:  # a new directory, before any hook runs
+if os.path.exists(f"{place}/distrusts") and "--trusted" not in words and os.getcwd() not in trusts:  # a new directory, before any hook runs
     print("No, exit\nYes, I trust it", flush=True)
     if sys.stdin.readline().strip() != "t" or os.path.exists(f"{place}/forgets"):
         sys.exit(1)
@@ -41,8 +43,16 @@ if "TITLED" not in os.environ or "--resume" in words:
 before = open(f"{place}/before.lock", "w")  # a session that it holds open all the time
 title("resumed" if "--resume" in words else "Teller")
 print("ready", flush=True)
+lost = ""
 for line in iter(sys.stdin.readline, ""):
-    line = line.strip()
+    line = lost + line.strip()
+    lost = ""
+    if not line:
+        continue
+    if os.path.exists(f"{place}/loses"):  # it is busy, and takes Enter for a new line
+        os.unlink(f"{place}/loses")
+        lost = line
+        continue
     order, _, rest = line.partition(" ")
     if order == "clear":
         session = str(uuid.uuid4())
@@ -69,10 +79,12 @@ for line in iter(sys.stdin.readline, ""):
     if "TITLED" in os.environ:
         tell("Start", source="new")
         time.sleep(0.5)
+    while os.path.exists(f"{place}/begins"):
+        time.sleep(0.02)
     tell("Prompt", prompt=line)
     title("about " + line)
-    if os.path.exists(f"{place}/limited"):  # its provider takes nothing
-        tell("Fail", error="rate_limit", last_assistant_message=open(f"{place}/limited").read())
+    if os.path.exists(limit := f"{place}/limited" + os.environ.get("LOGIN", "")):  # its provider takes nothing
+        tell("Fail", error="rate_limit", last_assistant_message=open(limit).read())
         continue
     if order in ("ask", "choose"):
         tool = "Bash" if order == "ask" else "Choose"
@@ -99,6 +111,9 @@ for line in iter(sys.stdin.readline, ""):
         stopped = False
         while not os.path.exists(rest) and not stopped:
             stopped = select.select([sys.stdin], [], [], 0.02)[0] and sys.stdin.readline().strip() == "x"
+            if stopped and os.path.exists(f"{place}/ignores"):  # as it has just begun
+                os.unlink(f"{place}/ignores")
+                stopped = False
         if stopped:
             rests()
             continue

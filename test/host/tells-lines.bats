@@ -4,24 +4,36 @@
 load ../helper
 load lib
 load ../memory
+load ../disk
 load tells
 
 setup_more() {
+    case $BATS_TEST_DESCRIPTION in *'full disk'*) small_root ;; esac
     cat >"$T/teller" <<'END'
 #!/usr/bin/env python3
-import json, os, subprocess, sys, time, uuid
+import json, os, sqlite3, subprocess, sys, time, uuid
 words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 hooks = json.load(open(words["--plugin"] + "/hooks.json"))["hooks"]
 place = os.path.expanduser("~/.teller")
 os.makedirs(place, exist_ok=True)
 session = words.get("--begin") or words.get("--resume")
 count = 0
+rows = sqlite3.connect(f"{place}/all.db") if "ROWS" in os.environ else None  # which keeps all of its sessions
+mute = False
+if rows:
+    rows.execute("CREATE TABLE IF NOT EXISTS line (id INTEGER PRIMARY KEY, session TEXT, line TEXT)")
 
 def tell(event, **more):
     for hook in hooks.get(event, []):
         subprocess.run(hook["run"], shell=True, text=True, input=json.dumps({"session_id": session, **more}), check=True)
 
 def write(kind, **more):
+    if rows:
+        rows.execute("INSERT INTO line (session, line) VALUES (?, ?)", (session, json.dumps({"type": kind, **more})))
+        rows.commit()
+        if not mute:
+            tell("Line", type=kind, **more)
+        return
     with open(f"{place}/{session}.jsonl", "a") as file:
         file.write(json.dumps({"type": kind, **more}) + "\n")
 
@@ -46,6 +58,7 @@ for line in sys.stdin:
         tell("Start", source="resume")
         continue
     tell("Prompt", prompt=line)
+    mute = order == "mute"
     if order == "swap":  # something else is in the place of the transcript
         path = f"{place}/{session}.jsonl"
         with open(f"{place}/other", "w") as file:
@@ -87,6 +100,9 @@ for line in sys.stdin:
     if order == "wait":
         while not os.path.exists(rest):
             time.sleep(0.02)
+    if mute:
+        write("done")
+        time.sleep(1000)
     tell("Done", last_assistant_message="I know " + line)
     write("done")
 END
@@ -98,7 +114,7 @@ END
         'told.line.asked = prompt type=asked text:words' 'told.line.says = says type=answer text:words[].text' \
         'told.line.use = usage type=answer once:id model:model input:use.in output:use.out cost:use.cost used:use.in' \
         'told.line.ran = tool type=ran tool:tool.name tool_id:tool.id input:tool.input' \
-        'told.line.done = done past type=done' 'told.line.stopped = stopped type=stopped' \
+        'told.line.done = done past type=done' 'told.line.ends = done past type=ends text:words' 'told.line.stopped = stopped type=stopped' \
         'told.line.kept = nothing type=kept'
 }
 
@@ -136,7 +152,8 @@ all_again() {
     python3 - "$(transcript)" <<'END'
 import json, sys
 with open(sys.argv[1], "a") as file:
-    for line in [{"type": "answer", "id": "late", "words": [{"text": "a last word"}], "use": {"in": 7, "out": 1}}, {"type": "done"}]:
+    for line in [{"type": "answer", "id": "late", "words": [{"text": "a last word"}], "use": {"in": 7, "out": 1}},
+                 {"type": "ends", "words": "and the end"}]:
         file.write(json.dumps(line) + "\n")
 END
     ok start --crashed
@@ -144,6 +161,7 @@ END
     eventually is idle
     says '["user",null,"wait never","done"]'
     [ "$(times '"a last word"')" -eq 1 ]
+    [ "$(times '"and the end"')" -eq 1 ]
     spent '207 13'
     all_again
     spent '207 13'
@@ -157,6 +175,74 @@ END
     find_agent
     eventually is idle
     [ "$(history | grep -v '"note"')" = "$before" ]
+    [ "$(times 'says that it was asked')" -eq 0 ]
+}
+
+unwritten() { [[ $(of_agent memory) == 'not written: '* ]]; }
+all_written() { [ "$(of_agent memory)" = null ]; }
+
+@test "what a full disk does not take is written once there is room, and nothing of it comes on the screen" {
+    team
+    eventually test -e "$ROOT/sessions/$ID/run/reserve.memory"
+    rm "$ROOT/sessions/$ID/run/reserve.memory"
+    fill
+    typed 'one'
+    eventually unwritten
+    eventually is idle
+    rm "$T/fs/fill"
+    eventually all_written
+    says '["user",null,"one","done"]'
+    [ "$(times '"I know one"')" -eq 1 ]
+    spent '200 12'
+    run ! screen_has 'written'
+    # what a killed host could not write, the transcript has
+    fill
+    typed 'two'
+    eventually unwritten
+    kill -KILL "$(of_agent hostPid)"
+    eventually hosts_gone "$ID"
+    rm "$T/fs/fill"
+    all_again
+    [ "$(times '"I know two"')" -eq 1 ]
+    says 'the program says that it was asked: two' # who had typed it is not known any more
+    spent '400 24'
+}
+
+has_rows() {
+    [ "$(python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM line").fetchone())' "$HOME/.teller/all.db")" -eq "$1" ]
+}
+
+@test "what a kill has kept a program with a database from telling is read from its rows, once" {
+    export ROWS=yes
+    sed -i '/^told.kept/d' "$ROOT/mas.ini"
+    printf '%s\n' '[preset teller]' 'told.event.Line = line' 'told.database = .teller/all.db' \
+        'told.database.sessions = SELECT session, NULL, 0 FROM line' \
+        'told.database.lines = SELECT line FROM line WHERE session = ?1 ORDER BY id' >>"$ROOT/mas.ini"
+    team
+    for n in one two; do # what is known of before is not read again
+        ok send "$ID" solo "$n"
+        eventually says "I know $n"
+        eventually is idle
+    done
+    spent '400 24'
+    ok send "$ID" solo 'mute three'
+    eventually is working
+    eventually has_rows 21
+    run ! says 'I know mute'
+    for _ in 1 2; do
+        all_again
+        [ "$(of_agent continuity)" = resumed ]
+        says '["user",null,"mute three","done"]'
+        [ "$(history | jq -c '.[0]' | grep -v note | tr '\n' ' ')" = '"user" "agent" "tool" "agent" "user" "agent" "tool" "agent" "user" "agent" "tool" "agent" ' ]
+        spent '600 36'
+    done
+    ok send "$ID" solo 'four'
+    eventually says 'I know four'
+    eventually is idle
+    spent '800 48'
+    all_again
+    spent '800 48'
+    [ "$(times '"I know')" -eq 4 ]
     [ "$(times 'says that it was asked')" -eq 0 ]
 }
 

@@ -112,11 +112,15 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
     ok deny "$ID" solo
     eventually is exited
     is_asked ''
-    [ "$(decided)" = $'allow -\nreject -' ]
+    both_decided() { [ "$(decided)" = $'allow -\nreject -' ]; }
+    eventually both_decided
+    ok restart "$ID" solo # a no ends the program, and not its session
+    eventually is_asked "trust: $DIR/unit/solo"
+    starts 4 | jq -e 'index("--resume")'
 }
 
 @test "a program that ends behind a yes to that question is started once more, with the words for it" {
-    echo 'told.trusted = --trusted yes' >>"$ROOT/mas.ini"
+    printf '%s\n' 'told.trusted = --trusted {directory}' 'told.renews = yes' >>"$ROOT/mas.ini"
     mkdir -p "$HOME/.teller"
     touch "$HOME/.teller/"{distrusts,forgets}
     new_session -t solo --agent teller
@@ -125,10 +129,56 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
     ok approve "$ID" solo
     eventually is idle
     [ "$(starts 1 | jq 'index("--trusted")')" = null ]
-    [ "$(starts 2 | jq -r '.[index("--trusted") + 1]')" = yes ]
-    ok restart "$ID" solo # it keeps the answer as long as its host
+    [ "$(starts 2 | jq -r '.[index("--trusted") + 1]')" = "$DIR/unit/solo" ]
+    ok restart "$ID" solo
     eventually is idle
-    [ "$(starts 3 | jq -r '.[index("--trusted") + 1]')" = yes ]
+    [ "$(starts 3 | jq -r '.[index("--trusted") + 1]')" = "$DIR/unit/solo" ]
+}
+
+# homely: a session behind a wall whose program asks whether its directory is to be trusted, at each start
+homely() {
+    ok new -q -t solo --agent homely --no-start
+    ID=$output DIR=$ROOT/sessions/$ID
+    mkdir -p "$DIR/home/solo/.teller"
+    touch "$DIR/home/solo/.teller/distrusts"
+    ok start "$ID"
+    find_agent
+    eventually is_asked "trust: $DIR/unit/solo"
+}
+
+@test "behind a wall, a yes to that question holds for later starts, and only a yes" {
+    bwrap --unshare-pid --ro-bind / / --proc /proc --dev /dev true 2>/dev/null || skip 'bubblewrap does not work here'
+    # shellcheck disable=SC2016 # for mas
+    preset homely "python3 -ES '$PROJECT/test/host/teller.py'" 'ready = ready' 'executes = no' 'role_option = --role {file}' 'env.OUT = /dev/null' \
+        'told.begin = --begin {id}' 'told.resume = --resume {id}' 'told.kept = .teller/{id}' 'wall.home = .teller:own .teller.json:copy .trust.json:copy' \
+        'told.hook = {"run": {json:command}}' 'told.home..teller.json = {"hooks": {hooks}}' 'told.event.Start = starts' \
+        'waiting = No, exit' 'told.trust = Yes, I trust' 'told.key.trust = t Enter' 'told.key.deny = n Enter' \
+        'told.trusted_home..trust.json = {"trusts": [{json:directory}]}'
+    homely
+    ok approve "$ID" solo
+    eventually is idle
+    [ "$(<"$DIR/run/solo.trusted")" = "$DIR/unit/solo" ]
+    tm kill-server
+    ok start --crashed
+    find_agent
+    eventually is idle
+    is_asked ''
+    [ ! -e "$HOME/.trust.json" ]
+    homely # a person says it there
+    typed t
+    eventually is idle
+    ok restart "$ID" solo
+    eventually is idle
+    is_asked ''
+    homely # and here no
+    typed n
+    eventually is exited
+    ok restart "$ID" solo
+    eventually is_asked "trust: $DIR/unit/solo"
+    ok deny "$ID" solo
+    eventually is exited
+    ok restart "$ID" solo
+    eventually is_asked "trust: $DIR/unit/solo"
 }
 
 @test "ask types the prompt, and prints the answer of the turn that the program tells of" {
@@ -171,6 +221,25 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
     eventually says 'I know: half a line, later'
 }
 
+@test "an Enter that the program has taken for a new line is pressed again, and a line that a person types stays as it is" {
+    echo 'hold = 200ms' >>"$ROOT/mas.ini"
+    team
+    ok send "$ID" solo 'one'
+    eventually says 'I know: one'
+    touch "$HOME/.teller/loses"
+    ok ask "$ID" solo 'two' # of the queue
+    [ "$output" = 'I know: one, two' ]
+    tm send-keys -t "$PANE" -l 'half a '
+    eventually screen_has 'half a'
+    touch "$HOME/.teller/loses"
+    ok send "$ID" solo 'three'
+    eventually says 'I know: one, two, three'
+    eventually is idle
+    typed 'line'
+    eventually says 'I know: one, two, three, half a line'
+    [ "$(history | grep -c '"user"')" -eq 4 ]
+}
+
 @test "what waits, and what was given to a program that ends, is asked once in all" {
     team
     ok send "$ID" solo "work $T/go"
@@ -194,6 +263,53 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
     eventually is idle
     ok ask "$ID" solo 'two'
     [[ $output == *', two' ]]
+}
+
+has_read() { grep -qs "$1" "$HOME"/.teller/*-*; }
+
+@test "a prompt that is cancelled before its turn begins is stopped when it does, and nothing is lost" {
+    team
+    mkdir -p "$HOME/.teller"
+    touch "$HOME/.teller/begins"
+    ok send "$ID" solo "work $T/never"
+    eventually has_read never
+    ok cancel "$ID" solo
+    ok send "$ID" solo two
+    is working
+    rm "$HOME/.teller/begins"
+    eventually says '["agent",null,"I know: work '"$T"'/never, two","done"]'
+    eventually is idle
+    says '["user",null,"work '"$T"'/never","interrupted"]'
+    [ "$(history | grep -c '^."user"')" -eq 2 ]
+    touch "$HOME/.teller/begins"
+    "$MAS" ask "$ID" solo "work $T/neither" >"$T/asked" 2>&1 3>&- &
+    pid=$!
+    eventually has_read neither
+    ok cancel "$ID" solo
+    rm "$HOME/.teller/begins"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 11 ] # it was cancelled
+    eventually is idle
+    says '["user",null,"work '"$T"'/neither","interrupted"]'
+    ok ask "$ID" solo three
+    [ "$(history | grep -c '^."user"')" -eq 4 ]
+    run ! grep -q 'the program says that it was asked' "$ROOT/sessions/$ID/logs/agent-solo.log"
+}
+
+@test "keys that stop a turn are pressed again, if the program goes on with it" {
+    printf '[preset teller]\ntitle_working = ^about\n' >>"$ROOT/mas.ini"
+    export TITLED=yes
+    team
+    mkdir -p "$HOME/.teller"
+    touch "$HOME/.teller/ignores"
+    ok send "$ID" solo "work $T/never"
+    eventually is working
+    eventually screen_has "work $T/never"
+    ok cancel "$ID" solo
+    eventually is idle
+    [ ! -e "$HOME/.teller/ignores" ]
+    says '["user",null,"work '"$T"'/never","interrupted"]'
 }
 
 @test "clear has the program clear its context, also in a turn, and what was said before is not heard again" {

@@ -153,6 +153,7 @@ limited() {
     printf '%s' "$1" >"$HOME/.teller/limited"
 }
 unlimited() { rm "$HOME/.teller/limited"; }
+limits() { printf 'API Error: 429. Please try again in %s.' "$1" >"$HOME/.teller/limited$2"; } # a login
 asked() { history | grep -cF -- "[\"user\",null,\"$1\","; }
 
 # memory PID...: what the processes have for themselves and their part of what they share, in KiB
@@ -238,4 +239,52 @@ counts() { [ "$(agents .state | grep -cx "$1")" -eq "$2" ]; }
     eventually is idle
     ID=$first
     eventually says 'I know: one'
+}
+
+@test "a program on a terminal goes on with the next account, with its session, and a person's line goes first" {
+    mkdir -p "$HOME/.teller"
+    printf 'accounts = work home\n[account work]\nenv.LOGIN = work\n[account home]\nenv.LOGIN = home\n' >>"$ROOT/mas.ini"
+    chmod 600 "$ROOT/mas.ini"
+    team
+    ok ask "$ID" solo zero
+    limits 1h work
+    # a line that was begun while mas's message was refused
+    touch "$HOME/.teller/begins"
+    ok send "$ID" solo one
+    has_read() { grep -qx "$1" "$HOME"/.teller/*-*; }
+    eventually has_read one
+    press -l half
+    eventually screen_has half
+    rm "$HOME/.teller/begins"
+    has_account() { [ "$(of_agent account)" = "$1" ]; }
+    eventually has_account home
+    press Enter
+    eventually says '["user",null,"half","failed"]'
+    within 30 says '["agent",null,"I know: zero, one, half, one","done"]'
+    has_account home
+    [ "$(asked one)" -eq 2 ]
+    [ "$(grep -c -- '"--resume"' "$OUT")" -eq 1 ]
+    # what a person has asked there is the person's to ask again, behind what is on the line already
+    limits 1h home
+    rm "$HOME/.teller/limitedwork"
+    find "$ROOT/sessions/.limits" -type f -delete
+    eventually is idle
+    press -l two
+    press Enter
+    press -l more
+    eventually has_account work
+    [ "$(grep -c -- '"--resume"' "$OUT")" -eq 1 ]
+    # a line that was entered is a turn soon; that it is refused says nothing of the next account
+    touch "$HOME/.teller/begins"
+    press Enter
+    eventually has_read more
+    rm "$HOME/.teller/begins"
+    eventually says '["user",null,"more","failed"]'
+    resumed() { [ "$(grep -c -- '"--resume"' "$OUT")" -eq 2 ]; }
+    within 30 resumed
+    eventually is idle
+    [ "$(asked two)" -eq 1 ]
+    ok send "$ID" solo three
+    within 30 says '["agent",null,"I know: zero, one, half, one, two, more, three","done"]'
+    has_account work
 }

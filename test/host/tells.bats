@@ -115,7 +115,7 @@ has_ended() { is exited || is crashed; }
     ok restart "$ID" solo
     eventually is idle
     ok show "$ID"
-    [[ $output == *'its program may not tell what it does: .teller.json is no strict JSON'* ]]
+    [[ $output == *'its program may not tell what it does, or ask again'*'trusted: .teller.json is no strict JSON'* ]]
 }
 
 @test "an event is like a line of a transcript, and tools are told without an id" {

@@ -61,6 +61,14 @@ load page
     browse axe "$axe"
 }
 
+@test "the page at three sizes, in light and in dark: pictures, and text that can be read; MAS_TEST_PICTURES says where" {
+    needs_browser
+    acp_agent
+    serve
+    mkdir -p "${MAS_TEST_PICTURES:-$T/looks}"
+    browse looks "$SERVER" "${MAS_TEST_PICTURES:-$T/looks}"
+}
+
 @test "a permission is answered from the page; how long that takes is printed" {
     needs_browser
     acp_agent

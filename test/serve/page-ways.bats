@@ -77,6 +77,13 @@ proxy() {
     browse untrusted
 }
 
+@test "a request that is lost on the way, or its answer, is sent again: of files of the page, of its worker, and of events" {
+    needs_browser
+    acp_agent
+    serve
+    browse swallowed '1 GET /page/dom.js' '2 GET /page/stream.js' '1 POST /pair' '1 GET /pair' '1 GET /events' '1 GET /sessions '
+}
+
 # enter NAME: those words of one machine
 enter() { printf 'nsenter -U --preserve-credentials -n -t %s\n' "$(<"$T/vpn/$1")"; }
 

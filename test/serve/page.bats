@@ -154,6 +154,13 @@ grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two';
     browse ways
 }
 
+@test "Enter sends, Shift-Enter makes a line, and an input method keeps its own" {
+    needs_browser
+    acp_agent
+    serve
+    browse enters
+}
+
 @test "what an agent cannot do is said where it was asked for" {
     needs_browser
     acp_agent --steer promptRequired --fork none
@@ -203,6 +210,8 @@ grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two';
     acp_agent
     local other=$ID
     new_session -t solo --agent scripted
+    mkdir -p "$ROOT/sessions/.limits"
+    printf 'claude\n5h 62 0 %s000\nweek 31 0 %s000\n' "$(date +%s)" "$(date +%s)" >"$ROOT/sessions/.limits/x.quota"
     serve
     browse inbox "$other"
 }
@@ -242,6 +251,16 @@ grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two';
     browse keys
 }
 
+@test "what an agent writes is drawn as Markdown, as the pane has it: links, tables, quotes, code that can be copied" {
+    needs_browser
+    acp_agent
+    serve
+    local specification=/usr/share/gocode/src/github.com/yuin/goldmark/_test/spec.json
+    [ -e "$specification" ] || specification=
+    # shellcheck disable=SC2086 # none, or one word
+    browse drawn $specification
+}
+
 @test "markup and scripts that an agent, a prompt or a name has in it stay text, and the policy stops the rest" {
     needs_browser
     acp_agent
@@ -260,6 +279,15 @@ grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two';
     echo "$evil" >"$ROOT/sessions/$ID/code/solo/${evil%%<script*}"
     serve
     browse labels "$evil"
+}
+
+@test "a guest of mas invite sees one session, answers there, and is asked to sign in when the invitation ends" {
+    needs_browser
+    acp_agent
+    local other
+    other=$("$MAS" new -q -t solo --no-start)
+    serve
+    browse invited "${other%% *}"
 }
 
 @test "a browser signs in by a code or by a token, may do what its token may, and signs out" {

@@ -77,10 +77,13 @@ load lib
 @test "metrics and the session have what agents have used" {
     acp_agent
     serve
+    mkdir -p "$ROOT/sessions/.limits"
+    printf 'claude\n5h 102 0 %s000\nold 50 1 1\n' "$(date +%s)" >"$ROOT/sessions/.limits/x.quota"
     tell "COST:0.25 TOKENS:7/5/12 USAGE:100/1000"
     used() {
         api GET /metrics
         grep -qxF "mas_agent_tokens{session=\"$ID\"} 12" <<<"$output" &&
+            [ "$(grep '^mas_quota' <<<"$output")" = 'mas_quota_used_ratio{preset="claude",login="x",window="5h"} 1.02' ] &&
             grep -qE "^mas_agent_memory_bytes\{session=\"$ID\"\} [1-9][0-9]{5,}$" <<<"$output" &&
             grep -qxF "mas_agent_cost{session=\"$ID\",currency=\"USD\"} 0.25" <<<"$output"
     }

@@ -23,6 +23,7 @@ same() {
     same "/search?q=harbour&role=user&limit=1&agent=solo&session=$ID" search harbour --role user -n 1
     same /usage usage
     same "/usage?by=agent" usage --by agent
+    same /quota usage --quota
     same "/sessions/$ID/usage" usage "$ID"
     same /templates template list
     same /templates/solo template show solo

@@ -8,7 +8,7 @@ without() {
     case $1 in
     attach | open | top | next | keys | completion) echo 'it is about a terminal' ;;
     'template edit') echo 'it opens an editor on a terminal' ;;
-    serve | 'serve pair' | 'serve token' | 'serve token add' | 'serve token list' | 'serve token remove')
+    invite | serve | 'serve pair' | 'serve token' | 'serve token add' | 'serve token list' | 'serve token remove')
         echo 'it decides who may ask, which is for a person at the machine' ;;
     acp | mcp) echo 'it is another protocol, on stdin and stdout' ;;
     init) echo 'the server has a root already' ;;
@@ -16,6 +16,7 @@ without() {
     'template diff') echo 'it compares what only a person at the machine writes' ;;
     run) echo 'it stays in the foreground of a job' ;;
     remote | 'remote add' | 'remote check' | 'remote forward' | 'remote list') echo 'other machines are for a person at this one' ;;
+    every | goal) echo 'its timer and the environment of its starts are those of a person at the machine' ;;
     move) echo 'it goes to another machine, with the ssh keys of a person' ;;
     wait) echo 'GET /events tells of each state as it comes' ;;
     help) echo 'GET /openapi.json describes what there is' ;;

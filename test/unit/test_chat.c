@@ -5,7 +5,11 @@
 #include "place.h"
 
 #include "chat/chat.h"
+#include "chat/draw.h"
+#include "examples.h"
+#include "markdown/markdown.h"
 
+#include <locale.h>
 #include <sys/socket.h>
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
@@ -170,11 +174,11 @@ TEST(messages_are_paragraphs)
     REQUIRE(begin(24, 80));
     event("{\"event\":\"text\",\"message\":\"s:1\",\"at\":0}", "hel");
     event("{\"event\":\"text\",\"message\":\"s:1\",\"at\":3}", "lo\nyou");
-    CHECK_LINES("t hello|t you...");
+    CHECK_LINES("t hello\nyou...");
     event("{\"event\":\"thought\",\"message\":\"s:2\",\"at\":0}", "hm");
     event("{\"event\":\"text\",\"message\":\"s:3\",\"at\":0}", "x");
     event("{\"event\":\"note\"}", "noted");
-    CHECK_LINES("t you|t |h hm|t |t x|n noted|");
+    CHECK_LINES("t hello\nyou|t |h hm|t |t x|n noted|");
     event("{\"event\":\"prompt\",\"prompt\":\"s:4\"}", "do it\nand more");
     event("{\"event\":\"prompt\",\"prompt\":\"s:5\",\"from\":\"b\"}", "from b");
     event("{\"event\":\"prompt\",\"prompt\":\"s:6\",\"from\":\"-\"}", "mine");
@@ -256,10 +260,17 @@ TEST(long_details_are_cut)
         event("{\"event\":\"tool\",\"id\":\"1\",\"title\":\"t\",\"status\":\"completed\"}",
               str_text(&body));
         (void)lines(&text);
-        _cleanup_free_ char *last =
-            count <= 12 ? mem_printf("d %d|", count) : mem_printf("d (%d more lines)|", count - 12);
+        _cleanup_free_ char *last = count <= 12
+                                        ? mem_printf("d %d|", count)
+                                        : mem_printf("d (%d more lines: Ctrl-O)|", count - 12);
         CHECK(str_ends(str_text(&text), last));
     }
+    view_unfold(&chat.view);
+    CHECK_LINES(
+        "t |n ---- all of the output ----|d 1|d 2|d 3|d 4|d 5|d 6|d 7|d 8|d 9|d 10|d 11|d 12|"
+        "d 13|d 14|t |");
+    view_unfold(&chat.view); /* once */
+    CHECK_LINES("");
     end();
 }
 
@@ -590,9 +601,9 @@ TEST(a_very_long_line_is_split)
     REQUIRE(begin(24, 80));
     size_t before = chat.view.added;
     memset(large, 'x', 70000);
-    view_piece(&chat.view, STYLE_TEXT, large, 65536);
+    view_piece(&chat.view, STYLE_THOUGHT, large, 65536);
     CHECK_INT(chat.view.added - before, 0);
-    view_piece(&chat.view, STYLE_TEXT, large, 1);
+    view_piece(&chat.view, STYLE_THOUGHT, large, 1);
     CHECK_INT(chat.view.added - before, 1);
     end();
 }
@@ -726,22 +737,142 @@ TEST(text_is_made_visible_and_wrapped)
 
     REQUIRE(begin(24, 12));
     (void)lines(&text);
-    view_add(&chat.view, STYLE_TEXT, "a\tb\n\nc\033[2Jd\n\n", 13);
+    view_add(&chat.view, STYLE_THOUGHT, "a\tb\n\nc\033[2Jd\n\n", 13);
     view_gap(&chat.view);
     view_gap(&chat.view);
     view_prompt(&chat.view, "first\nsecond\nthird", 18);
-    CHECK_LINES("t a   b|t |t c\\x1b[2Jd|t |u first|m second|m third|");
+    CHECK_LINES("h a   b|h |h c\\x1b[2Jd|t |u first|m second|m third|");
     str_clear(&chat.view.fresh);
     view_add(&chat.view, STYLE_DETAIL, "some words that wrap", 20);
     CHECK_STR(str_text(&chat.view.fresh), "  some words\r\n"
                                           "  that wrap\r\n");
     str_clear(&chat.view.fresh);
-    view_piece(&chat.view, STYLE_TEXT, "some words that", 15);
+    view_piece(&chat.view, STYLE_THOUGHT, "some words that", 15);
     CHECK_STR(str_text(&chat.view.fresh), "some words\r\n");
-    view_piece(&chat.view, STYLE_TEXT, " wrap", 5);
+    view_piece(&chat.view, STYLE_THOUGHT, " wrap", 5);
     view_end(&chat.view);
     CHECK_STR(str_text(&chat.view.fresh), "some words\r\n"
                                           "that wrap\r\n");
+    end();
+}
+
+static const char *drawn(const char *markdown, int columns, int colours)
+{
+    static struct str rows;
+
+    (void)setlocale(LC_CTYPE, "C.UTF-8");
+    str_clear(&rows);
+    draw_markdown(&(struct drawing){.columns = columns, .colours = colours, .unicode = true},
+                  markdown, strlen(markdown), &rows);
+    for (char *cr = rows.data; cr != NULL && (cr = strstr(cr, "\r\n")) != NULL;)
+        memmove(cr, cr + 1, strlen(cr));
+    return str_text(&rows);
+}
+
+TEST(markdown_is_drawn)
+{
+    REQUIRE(begin(24, 80));
+    CHECK_STR(drawn("# A *b*\n\ntwo  words that wrap\nand a line", 14, 0),
+              "A b\n\ntwo  words\nthat wrap\nand a line\n");
+    CHECK_STR(drawn("- a\n  - b\n- c\n\nx\n\n9. one\n\n10. two words\n\n> q\n> > r\n\n***", 24, 0),
+              "\u2022 a\n  \u2022 b\n\u2022 c\n\nx\n\n9. one\n\n10. two words\n\n\u2502 q\n"
+              "\u2502\n\u2502 \u2502 r\n\n"
+              "\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500"
+              "\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\n");
+    CHECK_STR(
+        drawn("```c\n\tint a;\n\n```", 10, 0),
+        "\u2500\u2500 c \u2500\u2500\u2500\u2500\u2500\n    int a;\n\n\u2500\u2500\u2500\u2500"
+        "\u2500\u2500\u2500\u2500\u2500\u2500\n");
+    CHECK_STR(drawn("|a|b b|\n|--:|:---:|\n|longer|x|\n|1|*y*|", 30, 0),
+              "     a \u2502 b b\n\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u253c\u2500\u2500"
+              "\u2500\u2500\nlonger \u2502  x\n     1 \u2502  y\n");
+    CHECK_STR(drawn("|a|b|\n|---|---|\n|x|some words that wrap|", 16, 0),
+              "a \u2502 b\n\u2500\u2500\u253c\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500"
+              "\u2500\u2500\u2500\u2500\nx \u2502 some words\n  \u2502 that wrap\n");
+    end();
+}
+
+TEST(markdown_has_colours_and_links)
+{
+    REQUIRE(begin(24, 80));
+    CHECK_STR(drawn("**a** *b* `c`", 80, 8), "\033[1ma\033[0m \033[3mb\033[0m c\n");
+    CHECK_STR(drawn("[a](https://b.c)", 80, 8),
+              "\033]8;;https://b.c\033\\\033[4ma\033[0m\033]8;;\033\\"
+              "\033]8;;https://b.c\033\\\033[2m (https://b.c)\033[0m\033]8;;\033\\\n");
+    CHECK_STR(drawn("<https://b.c>", 80, 8),
+              "\033]8;;https://b.c\033\\\033[4mhttps://b.c\033[0m\033]8;;\033\\\n");
+    CHECK_STR(drawn("[a](https://b.c)", 80, 0), "a (https://b.c)\n");
+    const char *diff = drawn("```diff\n-a\n+b\n c\n```", 80, 8);
+    CHECK(str_starts(strchr(diff, '\n'), "\n\033[1m-a\033[0m\n+b\n c\n\033[2m"));
+    end();
+}
+
+/* Returns true if `part` is what is left of `whole` when some of it is left out. */
+static bool is_within(const char *part, const char *whole)
+{
+    for (; *part != '\0' && *whole != '\0'; whole++)
+        part += *part == *whole || strchr(" \t\n", *part) != NULL;
+    return part[strspn(part, " \t\n")] == '\0';
+}
+
+static void remove_escapes(char *text)
+{
+    char *to = text;
+
+    for (; *text != '\0'; text++)
+        if (str_starts(text, "\033]8;;"))
+            text = strstr(text, "\033\\") + 1;
+        else if (str_starts(text, "\033["))
+            text += strcspn(text, "m");
+        else
+            *to++ = *text;
+    *to = '\0';
+}
+
+/* Any Markdown is drawn in full, at any width, and its escape sequences are those of the pane. */
+TEST(examples_of_commonmark_are_drawn)
+{
+    _cleanup_json_ struct json *examples = examples_read();
+
+    if (examples == NULL)
+        UNIT_SKIP(EXAMPLES_MISSING);
+    for (const struct json *one = json_first(examples); one != NULL; one = json_next(one)) {
+        const char *text = json_get_text(one, "markdown");
+        struct markdown tree = {.count = 0};
+        markdown_parse(&tree, text, strlen(text));
+        for (int columns = 1; columns < 200; columns = columns * 3 + 1) {
+            _cleanup_free_ char *plain = mem_dup(drawn(text, columns, 0));
+            _cleanup_free_ char *coloured = mem_dup(drawn(text, columns, 256));
+            remove_escapes(coloured);
+            CHECK_STR(coloured, plain);
+            for (const char *c = plain; *c != '\0'; c++)
+                CHECK(*c == '\n' || ((unsigned char)*c >= 0x20 && *c != 0x7f));
+            const char *from = plain;
+            for (size_t i = 0; i < tree.count; i++)
+                if (tree.nodes[i].kind == MARKDOWN_TEXT)
+                    CHECK(is_within(markdown_text(&tree, &tree.nodes[i]), from));
+        }
+        markdown_free(&tree);
+    }
+}
+
+/* What is above the footer is never drawn anew: so only what is whole goes there. */
+TEST(text_goes_above_the_footer_block_by_block)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    (void)lines(&text);
+    event("{\"event\":\"text\",\"message\":\"s:1\",\"at\":0}", "a **b");
+    CHECK_LINES("t a **b...");
+    event("{\"event\":\"text\",\"message\":\"s:1\",\"at\":5}", "**\n\n");
+    CHECK_LINES("t a **b**\n\n...");
+    event("{\"event\":\"text\",\"message\":\"s:1\",\"at\":9}", "```\nx\n\ny\n");
+    CHECK_LINES("t a **b**|t |t ```\nx\n\ny\n...");
+    event("{\"event\":\"text\",\"message\":\"s:1\",\"at\":19}", "```\n- c\n\n- d\n\n  e\n\nf");
+    CHECK_LINES("t ```\nx\n\ny\n```\n- c\n\n- d\n\n  e|t |t f...");
+    event("{\"event\":\"end\",\"stopReason\":\"end_turn\"}", NULL);
+    CHECK_LINES("t f|t |");
     end();
 }
 

@@ -32,7 +32,7 @@ TEST(a_status_has_its_colour_on_a_terminal)
     }
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     CHECK(read(master, text, sizeof text - 1) > 0);
-    if (!CHECK(strstr(text, "\033[1;38;5;161merror: no disk\033[0m") != NULL))
+    if (!CHECK(strstr(text, "\033[1;38;5;131merror: no disk\033[0m") != NULL))
         unit_print_str("text", text);
     CHECK(strstr(text, "  stopped\r\n") != NULL);
     size_t colours = 0;
@@ -40,7 +40,7 @@ TEST(a_status_has_its_colour_on_a_terminal)
         colours++;
     CHECK_INT(colours % 2, 0);
     const char *bad = strstr(text, "mas-bad");
-    CHECK(bad != NULL && strchr(bad, '\033') == strstr(bad, "\033[1;38;5;161merror"));
+    CHECK(bad != NULL && strchr(bad, '\033') == strstr(bad, "\033[1;38;5;131merror"));
     CHECK(strstr(text, "mas-shop") != NULL && memchr(strstr(text, "mas-shop"), '\033', 30) == NULL);
 }
 

@@ -178,7 +178,7 @@ TEST(left_locks_and_parts_of_objects_are_found)
 /* ---- linked work trees */
 
 /* "<agent>/<name> <tree, below the workspace, or ->", sorted, then the faults. */
-static const char *links_of(const struct code *code, struct str *to)
+static const char *links_of_one(const struct code *code, const char *one, struct str *to)
 {
     struct agent agents[] = {{.id = (char[]){"n"}, .code = AGENT_CODE_NONE},
                              {.id = (char[]){"x"}, .code = AGENT_CODE_WORKTREE}};
@@ -187,7 +187,7 @@ static const char *links_of(const struct code *code, struct str *to)
     _cleanup_strv_ char **lines = NULL;
 
     str_clear(to);
-    linked_find(&code->repo, &team, NULL, &list);
+    linked_find(&code->repo, &team, one, &list);
     for (size_t i = 0; i < list.count; i++) {
         const struct linked *l = &list.items[i];
         const char *tree = l->tree == NULL ? "-"
@@ -206,6 +206,11 @@ static const char *links_of(const struct code *code, struct str *to)
     for (char **line = lines; line != NULL && *line != NULL; line++)
         str_addf(to, "%s\n", *line);
     return str_text(to);
+}
+
+static const char *links_of(const struct code *code, struct str *to)
+{
+    return links_of_one(code, NULL, to);
 }
 
 /* Links a work tree to a repository, both by their paths in the workspace; NULL: not that side. */
@@ -274,6 +279,25 @@ TEST(what_cannot_be_told_of_linked_work_trees_is_a_fault)
               "~x, work tree 'empty': its .git cannot be read\n"
               "~x, work tree 'link': Not a directory\n"
               "~x, work tree 'lost': the repository does not know it any more\n");
+}
+
+TEST(of_one_agent_directories_of_others_are_searched_only_for_what_is_missing)
+{
+    _cleanup_code_ struct code code = code_make();
+    _cleanup_str_ struct str shown = STR_INIT;
+
+    REQUIRE(link_tree(&code, X_TREES "one", "code/wt", "code/wt", X_TREES "one"));
+    REQUIRE(link_tree(&code, X_TREES "one", NULL, "home/x/copy", X_TREES "one"));
+    REQUIRE(link_tree(&code, X_TREES "one", NULL, "home/n/copy", X_TREES "one"));
+    CHECK_STR(links_of_one(&code, "x", &shown),
+              "x/one code/wt\n"
+              "~x, work tree 'home/x/copy': it is a copy of another one\n");
+    REQUIRE(link_tree(&code, X_TREES "moved", "old/place", "unit/n/deep/place", X_TREES "moved"));
+    CHECK_STR(links_of_one(&code, "x", &shown),
+              "x/moved unit/n/deep/place\n"
+              "x/one code/wt\n"
+              "~x, work tree 'home/n/copy': it is a copy of another one\n"
+              "~x, work tree 'home/x/copy': it is a copy of another one\n");
 }
 
 /* ---- the index of git */
@@ -380,6 +404,60 @@ TEST(a_copied_index_gets_the_inodes_of_the_copies)
     MUST(git_text(&check, GIT_ARGS("diff-files", "--name-only"), &changed, &err));
     CHECK_STR(changed, "long-name-of-b"); /* git believes the sum, too */
     CHECK_INT(index_adopt(code.tree, true, &err), 1);
+}
+
+/* An index of the files a, b, d/e and d/f in the work tree of x. */
+static bool make_deep_index(const struct code *code)
+{
+    struct err err = ERR_INIT;
+    _cleanup_free_ char *tree = repo_tree(&code->repo, "x");
+    _cleanup_free_ char *dir = mem_printf("%s/.git", tree);
+    const struct git git = {.dir = dir, .tree = tree, .cwd = code->tree};
+
+    return place_put(code->tree, "a", "1") && place_put(code->tree, "b", "2") &&
+           mkdirat(code->tree, "d", 0700) == 0 && place_put(code->tree, "d/e", "3") &&
+           place_put(code->tree, "d/f", "4") && fchmodat(code->tree, "d/f", 0755, 0) == 0 &&
+           WELL(git_must(&git, GIT_ARGS("update-index", "--add", "a", "b", "d/e", "d/f"), NULL,
+                         NULL, &err));
+}
+
+TEST(files_that_are_as_the_index_says_are_copied_and_no_others)
+{
+    _cleanup_code_ struct code code = code_make();
+    _cleanup_free_ char *path = mem_printf("%s/" CODE_DIR "/x/.git/index", code.place.path);
+    _cleanup_free_ char *tree = mem_printf("%s/new", code.place.path);
+    _cleanup_free_ char *dir = mem_printf("%s/.git", tree);
+    _cleanup_free_ char *changed = NULL;
+    struct err err = ERR_INIT;
+    struct stat was;
+    struct stat st;
+
+    REQUIRE(make_deep_index(&code) && fstatat(code.tree, "a", &was, 0) == 0);
+    _cleanup_close_ int to = path_make_dir(code.place.dir, "new", 0700);
+    REQUIRE(to != -1 && mkdirat(to, ".git", 0700) == 0);
+    /* b is another file of the same size and time, and d leads elsewhere */
+    const struct timespec times[] = {was.st_mtim, was.st_mtim};
+    CHECK(place_put(code.tree, "b.new", "x") && utimensat(code.tree, "b.new", times, 0) == 0);
+    CHECK(utimensat(code.tree, "b", times, 0) == 0);
+    CHECK(renameat(code.tree, "b.new", code.tree, "b") == 0);
+    MUST(index_transfer(path, true, code.tree, to, &err));
+    CHECK(!exists(to, "a") && !exists(to, ".git/index"));
+    MUST(index_transfer(path, false, code.tree, to, &err));
+    CHECK(fstatat(to, "a", &st, 0) == 0 && st.st_mtim.tv_nsec == was.st_mtim.tv_nsec);
+    CHECK(!exists(to, "b"));
+    CHECK(exists(to, "d/e") && fstatat(to, "d/f", &st, 0) == 0 && (st.st_mode & 0777) == 0755);
+    const struct git check = {.dir = dir, .tree = tree, .cwd = to};
+    CHECK(symlinkat("/", to, ".git/objects") == 0 && mkdirat(to, ".git/refs", 0700) == 0);
+    CHECK(place_put(to, ".git/HEAD", "ref: refs/heads/main\n"));
+    MUST(git_text(&check, GIT_ARGS("diff-files", "--name-only"), &changed, &err));
+    CHECK_STR(changed, "b"); /* git believes the rest */
+
+    _cleanup_close_ int other = path_make_dir(code.place.dir, "other", 0700);
+    REQUIRE(other != -1 && mkdirat(other, ".git", 0700) == 0);
+    CHECK(renameat(code.tree, "d", code.place.dir, "d") == 0);
+    CHECK(symlinkat("../../d", code.tree, "d") == 0);
+    MUST(index_transfer(path, false, code.tree, other, &err));
+    CHECK(exists(other, "a") && !exists(other, "d"));
 }
 
 /* ---- patterns of a sparse checkout */

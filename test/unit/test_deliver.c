@@ -251,7 +251,7 @@ TEST(a_command_gets_the_notice_and_nothing_of_an_agent)
                    true));
     CHECK(
         file_has(world.place.dir, "told", "\"text\":\"\",\"request\":null,\"answer\":null}", true));
-    CHECK(file_has(world.place.dir, "env", "MAS_NOTICE_PROCESS=", true));
+    CHECK(file_has(world.place.dir, "env", "MAS_PROCESS_MARK=", true));
     CHECK(file_has(world.place.dir, "told", "\"notice\":\"crashed\"", true));
     CHECK_INT(count_lines(world.place.dir, "told", "\"answer\":\"mas"), 2);
     CHECK(file_has(world.place.dir, "env", "MAS_NOTICE=crashed\n", true));

@@ -76,6 +76,33 @@ TEST(work_that_is_half_done_is_seen)
     }
 }
 
+/* A remote that hangs, and what git has started to speak with it, end in time. */
+TEST(an_unseen_git_ends_in_time_with_all_that_it_has_started)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_free_ char *remote =
+        mem_printf("ext::sh -c echo%% $$>%s/pid;sleep%% 1000", place.path);
+    _cleanup_free_ char *pid = NULL;
+    struct proc_id id;
+    size_t len = 0;
+
+    (void)setenv("GIT_ALLOW_PROTOCOL", "ext:file", 1);
+    for (int ms = 500; len == 0 && ms < 60000; ms *= 2) { /* until it has come so far */
+        struct err err = ERR_INIT;
+        free(pid);
+        CHECK(git_unseen(place.path, GIT_ARGS("ls-remote", remote), ms, &err) == -1);
+        CHECK_INT(err.code, MAS_TIMEOUT);
+        CHECK(str_starts(err.text, "git ls-remote: cannot run"));
+        (void)file_read_if_there(place.dir, "pid", 32, &pid, &len, &err);
+    }
+    REQUIRE(len > 0);
+    CHECK(!proc_identify((pid_t)strtol(pid, NULL, 10), &id) || !proc_is_alive(&id));
+    struct err err = ERR_INIT;
+    CHECK(git_unseen(place.path, GIT_ARGS("ls-remote", "/nowhere"), 60000, &err) == -1);
+    CHECK(strstr(err.text, "'/nowhere' does not appear to be a git repository") != NULL);
+    WELL(git_unseen(place.path, GIT_ARGS("--version"), 60000, &err));
+}
+
 /* What git says becomes one line; a full disk is known by what it is called. */
 TEST(a_git_that_failed_says_why)
 {

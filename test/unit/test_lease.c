@@ -15,6 +15,13 @@
 #define OTHER "53875daf-7240-4f28-b62a-5d7cdeed3152"
 #define SESSION "63875daf-7240-4f28-b62a-5d7cdeed3152"
 
+static uid_t user_offset; /* this process seems to be another user's */
+
+uid_t geteuid(void)
+{
+    return (uid_t)syscall(SYS_geteuid) + user_offset;
+}
+
 /* A store of this test, with the session's directory. */
 struct store_dir {
     char path[64];
@@ -479,6 +486,9 @@ TEST(a_clock_of_others_is_refused)
         lease_clock_close(&clock);
     }
     CHECK(fchmod(fd, 0600) == 0);
+    user_offset = 1;
+    CHECK(lease_clock_open(TOKEN, true, &clock, &err) == -1);
+    user_offset = 0;
     CHECK(link(path, "/dev/shm/mas-lease-second-name") == 0);
     CHECK(lease_clock_open(TOKEN, true, &clock, &err) == -1);
     (void)unlink("/dev/shm/mas-lease-second-name");
@@ -537,6 +547,29 @@ TEST(old_pages_that_nobody_has_are_dropped)
         lease_clock_drop_old();
         CHECK(!has_page(OTHER));
     }
+}
+
+/* Of pages that are over, only those of the same root are left of it. */
+TEST(pages_are_left_of_their_own_root)
+{
+    _cleanup_place_ struct place one = place_make();
+    _cleanup_place_ struct place two = place_make();
+    const int roots[] = {one.dir, two.dir};
+    struct err err = ERR_INIT;
+
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_lease_clock_ struct lease_clock clock = LEASE_CLOCK_INIT;
+        const char *token = i == 0 ? TOKEN : OTHER;
+        REQUIRE(page_make(token, DAY_MS) && lease_clock_open(token, false, &clock, &err) == 0);
+        lease_clock_belongs(&clock, roots[i]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_strv_ char **left = lease_clock_left(roots[i]);
+        REQUIRE(CHECK(strv_len(left) == 1));
+        CHECK_STR(left[0], i == 0 ? TOKEN : OTHER);
+    }
+    lease_clock_remove(TOKEN);
+    lease_clock_remove(OTHER);
 }
 
 /* Waits until a process waits for a lock of an open file. */

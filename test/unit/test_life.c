@@ -44,6 +44,7 @@ static void make_team(struct team *team)
                                          .group = word("g"),
                                          .role = word("r"),
                                          .preset = word(""),
+                                         .accounts = word(""),
                                          .model = word(""),
                                          .command = word("old"),
                                          .system = word(""),

@@ -221,3 +221,40 @@ TEST(a_line_says_in_which_directory_its_session_began)
     CHECK(told.directory == NULL);
     line_rule_free(&rule);
 }
+
+TEST(windows_of_a_provider_are_read_in_both_forms)
+{
+    static const char codex[] =
+        "{\"type\":\"event_msg\",\"payload\":{\"type\":\"token_count\",\"info\":null,"
+        "\"rate_limits\":{\"primary\":{\"used_percent\":12.9,\"window_minutes\":300,"
+        "\"resets_at\":1764412200},\"secondary\":null,\"credits\":null}}}";
+    static const struct {
+        const char *members;
+        int percent;
+        int64_t minutes, resets_ms;
+    } cases[] = {
+        {"percent:payload.rate_limits.primary.used_percent "
+         "minutes:payload.rate_limits.primary.window_minutes "
+         "resets:payload.rate_limits.primary.resets_at",
+         12, 300, INT64_C(1764412200000)},
+        {"part:payload.rate_limits.primary.used_percent", 999, 0, 0},
+        {"percent:payload.type minutes:payload.rate_limits.primary.resets_at", -1, 0, 0},
+        {"percent:payload.rate_limits.secondary.used_percent", -1, 0, 0},
+    };
+    struct err err = ERR_INIT;
+    _cleanup_json_ struct json *json = NULL;
+
+    REQUIRE(json_parse(codex, strlen(codex), sizeof codex, &json, &err) == 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_free_ char *text =
+            mem_printf("quota payload.rate_limits.primary? %s", cases[i].members);
+        _cleanup_line_ struct line_told told;
+        struct line_rule rule;
+        REQUIRE(line_rule_parse(text, &rule, &err) == 0);
+        CHECK(line_apply(&rule, json, &told));
+        CHECK_INT(told.quota.percent, cases[i].percent);
+        CHECK_INT(told.quota.minutes, cases[i].minutes);
+        CHECK_INT(told.quota.resets_ms, cases[i].resets_ms);
+        line_rule_free(&rule);
+    }
+}

@@ -1,6 +1,7 @@
 #include "gap.h"
 #include "root.h"
 
+#include "base/kv.h"
 #include "store/owner.h"
 #include "store/session.h"
 
@@ -144,4 +145,36 @@ TEST(a_session_that_goes_while_its_lock_is_awaited_is_not_had)
     CHECK(strstr(err.text, "it belongs to elsewhere") != NULL);
     CHECK_INT(lock, -1);
     CHECK(!workspace_is_locked(dir));
+}
+
+/* Conversations are read without a root; what is damaged is nobody's. */
+TEST(who_reads_conversations_has_the_session)
+{
+    _cleanup_str_ struct str large = STR_INIT;
+    A_ROOT;
+    struct owned gone = {.root = &root, .machine = ID_B " elsewhere"};
+    struct owned here = {.root = &root, .machine = ""};
+
+    put_owned(&here);
+    _cleanup_close_ int dir = workspace_open(&root, ID(0));
+    MUST(owner_check_reader(dir, &err));
+    put_owned(&gone);
+    CHECK_INT(owner_check_reader(dir, &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    CHECK_STR(err.text, "cannot read its conversations: it belongs to elsewhere");
+    CHECK_STR(err.hint, "do it on elsewhere");
+
+    err = (struct err)ERR_INIT;
+    for (int i = 0; i < KV_FILE_MAX; i++)
+        str_addc(&large, 'x');
+    REQUIRE(place_put(dir, WORKSPACE_SESSION, str_text(&large)));
+    MUST(owner_check_reader(dir, &err));
+    str_addc(&large, 'x');
+    REQUIRE(place_put(dir, WORKSPACE_SESSION, str_text(&large)));
+    CHECK_INT(owner_check_reader(dir, &err), -1);
+    err = (struct err)ERR_INIT;
+    CHECK(unlinkat(dir, WORKSPACE_SESSION, 0) == 0);
+    MUST(owner_check_reader(dir, &err));
+    CHECK(symlinkat("x", dir, WORKSPACE_SESSION) == 0);
+    CHECK_INT(owner_check_reader(dir, &err), -1);
 }

@@ -5,6 +5,7 @@
 #define SUM "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define MADE "2025-12-18T08:00:00Z"
 #define LATER "2999-12-18T08:00:00Z"
+#define HERE "11111111-1111-4111-8111-111111111111"
 
 static const struct pairing phone = {.name = "phone", .right = RIGHT_ANSWER, .expires = 0};
 
@@ -109,6 +110,49 @@ TEST(a_new_offer_ends_the_one_before)
     WELL(pairing_take(&root, second, &taken, &err));
 }
 
+TEST(offers_to_guests_stand_beside_each_other_and_wrong_codes_count_for_all)
+{
+    const struct pairing ann = {.name = "ann", .right = RIGHT_READ, .guest = {.session = HERE}};
+    const struct pairing bob = {
+        .name = "bob", .right = RIGHT_ANSWER, .guest = {.session = HERE, .agents = "11,lead"}};
+    struct pairing found[PAIRING_OFFERS];
+    char codes[3][PAIRING_TEXT];
+    struct pairing taken;
+    size_t count = 0;
+    A_ROOT;
+
+    MUST(pairing_offer(&root, &ann, codes[0], &err));
+    MUST(pairing_offer(&root, &bob, codes[1], &err));
+    MUST(pairing_offer(&root, &phone, codes[2], &err));
+    CHECK_INT(pairing_offer(&root, &bob, codes[2], &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    MUST(pairing_offer(&root, &phone, codes[2], &err));
+    CHECK_INT(pairing_guests(&root, found), 2);
+    for (int i = 1; i < PAIRING_TRIES; i++)
+        CHECK(refuses(&root, "AAAA-AAAA"));
+    WELL(pairing_take(&root, codes[1], &taken, &err));
+    CHECK_STR(taken.name, "bob");
+    CHECK_STR(taken.guest.session, HERE);
+    CHECK_STR(taken.guest.agents, "11,lead");
+    CHECK(refuses(&root, codes[1]));
+    CHECK(refuses(&root, codes[0])); /* that was the fifth */
+    CHECK(!is_offered(&root));
+    MUST(pairing_offer(&root, &ann, codes[0], &err));
+    MUST(pairing_offer(&root, &phone, codes[2], &err));
+    WELL(pairing_end_guests(&root, HERE, NULL, &count, &err));
+    CHECK_INT(count, 1);
+    CHECK(refuses(&root, codes[0]));
+    WELL(pairing_take(&root, codes[2], &taken, &err));
+    CHECK_STR(taken.guest.session, "");
+    for (int i = 0; i < PAIRING_OFFERS; i++) {
+        struct pairing more = ann;
+        (void)snprintf(more.name, sizeof more.name, "g%d", i);
+        MUST(pairing_offer(&root, &more, codes[0], &err));
+    }
+    CHECK_INT(pairing_offer(&root, &ann, codes[1], &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+}
+
 /* Each has the sum of the code that is asked with: only what else is in it makes it none. */
 TEST(files_that_are_no_offer_are_refused)
 {
@@ -128,6 +172,10 @@ TEST(files_that_are_no_offer_are_refused)
         SUM " a full " LATER " never 5\n",
         SUM "0 a full " LATER " - 5\n",
         "0123 a full " LATER " - 5\n",
+        SUM " a full " LATER " - 5 " HERE "\n",
+        SUM " a full " LATER " - 5 " HERE " lead,\n",
+        SUM " a full " LATER " - 5 " HERE " - -\n",
+        SUM " a full " LATER " - 5\nx\n",
     };
     const struct pairing pairing = {.name = "a", .right = RIGHT_FULL};
     _cleanup_free_ char *made = NULL;

@@ -10,15 +10,11 @@ struct rgb {
 
 static const struct rgb black = {0, 0, 0}, white = {255, 255, 255};
 
-/* The 256 colours as all terminals have them, and the first 8 as xterm(1) has them. */
+/* The 256 colours as all terminals have them, but for the first 16. */
 static struct rgb rgb_of(short colour)
 {
-    static const struct rgb first[] = {{0, 0, 0},   {205, 0, 0},   {0, 205, 0},   {205, 205, 0},
-                                       {0, 0, 238}, {205, 0, 205}, {0, 205, 205}, {229, 229, 229}};
     static const int steps[] = {0, 95, 135, 175, 215, 255};
 
-    if (colour < 8)
-        return first[colour];
     if (colour >= 232)
         return (struct rgb){8 + 10 * (colour - 232), 8 + 10 * (colour - 232),
                             8 + 10 * (colour - 232)};
@@ -44,11 +40,9 @@ TEST(tints_can_be_read_on_white_and_on_black)
 {
     for (enum tint tint = 0; tint < TINT_COUNT; tint++) {
         const struct palette_look *look = &palette[tint];
-        CHECK(look->few == -1 || (contrast(rgb_of(look->few), white) >= 3.5 &&
-                                  contrast(rgb_of(look->few), black) >= 3.5));
-        CHECK(look->many == -1 || (look->many >= 16 && contrast(rgb_of(look->many), white) >= 4 &&
-                                   contrast(rgb_of(look->many), black) >= 4));
-        CHECK(look->chosen >= 16 && contrast(rgb_of(look->chosen), rgb_of(PALETTE_CHOSEN)) >= 4);
+        CHECK(look->many == -1 || (look->many >= 16 && contrast(rgb_of(look->many), white) >= 4.5 &&
+                                   contrast(rgb_of(look->many), black) >= 4.5));
+        CHECK(look->chosen >= 16 && contrast(rgb_of(look->chosen), rgb_of(PALETTE_CHOSEN)) >= 4.5);
     }
 }
 
@@ -57,8 +51,8 @@ TEST(what_asks_stands_out_with_any_number_of_colours)
 {
     CHECK(palette[TINT_ASKS].bold && palette[TINT_BAD].bold);
     CHECK_STR(palette_sgr(TINT_ASKS, 8), "\033[1m");
-    CHECK_STR(palette_sgr(TINT_ASKS, 256), "\033[1;38;5;130m");
-    CHECK_STR(palette_sgr(TINT_BAD, 8), "\033[1;31m");
+    CHECK_STR(palette_sgr(TINT_ASKS, 256), "\033[1;38;5;163m");
+    CHECK_STR(palette_sgr(TINT_BAD, 8), "\033[1m");
     for (enum tint tint = 0; tint < TINT_COUNT; tint++)
         CHECK_STR(palette_sgr(tint, 0), "");
     CHECK_STR(palette_sgr(TINT_PLAIN, 256), "");

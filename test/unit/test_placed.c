@@ -99,7 +99,7 @@ static char *place_with(const struct code *code, const char *patterns)
     struct str shown = STR_INIT;
     struct err err = ERR_INIT;
 
-    if (placed_make(&code->repo, &project, &team, &notes, &err) == -1)
+    if (placed_make(&code->repo, &project, NULL, &team, &notes, &err) == -1)
         str_add(&shown, err.text);
     for (size_t i = 0; notes != NULL && notes[i] != NULL; i++)
         str_addf(&shown, "%s\n", strrchr(notes[i], ':') + 2);
@@ -178,7 +178,7 @@ TEST(what_cannot_be_copied_is_refused)
         project = (struct project){.path = mem_dup("p"),
                                    .top = mem_printf("%s/project", code.place.path)};
         REQUIRE(place_put(dir, PLACED_LIST, "*.mine\n"));
-        CHECK_INT(placed_make(&code.repo, &project, &team, NULL, &err), -1);
+        CHECK_INT(placed_make(&code.repo, &project, NULL, &team, NULL, &err), -1);
         CHECK_INT(err.code, MAS_USAGE);
         CHECK(strstr(err.text, cases[i].why) != NULL);
         project_free(&project);

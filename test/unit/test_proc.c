@@ -105,6 +105,33 @@ TEST(an_end_that_somebody_else_has_reaped_is_not_lost)
     proc_result_free(&result);
 }
 
+TEST(of_a_tail_only_the_end_is_kept_and_an_endless_one_ends_in_time)
+{
+    static const struct {
+        const char *script, *want; /* NULL: it does not end in time */
+    } cases[] = {{"printf abc", "abc"},
+                 {"printf 0123456789abcdef", "6789abcdef"},
+                 {"head -c 50000000 /dev/zero; printf 0123456789", "0123456789"},
+                 {"exec yes", NULL}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *argv[] = {"sh", "-c", cases[i].script, NULL};
+        const struct proc_spec spec = {.file = "/bin/sh",
+                                       .argv = (char *const *)(uintptr_t)argv,
+                                       .cwd = -1,
+                                       .output_max = 10,
+                                       .tail = true,
+                                       .timeout_ms = cases[i].want == NULL ? SHORT_MS : 60000};
+        _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+        struct err err = ERR_INIT;
+        CHECK_INT(proc_capture(&spec, &result, &err), cases[i].want == NULL ? -1 : 0);
+        CHECK_INT(err.code, cases[i].want == NULL ? MAS_TIMEOUT : MAS_OK);
+        if (cases[i].want != NULL)
+            CHECK_STR(str_text(&result.out), cases[i].want);
+        CHECK(result.out.cap < 4 << 20);
+    }
+}
+
 /* A child whose own child waits, too. *ret_below is that one. */
 static pid_t make_pair(pid_t *ret_below)
 {

@@ -8,6 +8,7 @@
 #include "store/code_log.h"
 #include "store/config.h"
 #include "store/mark.h"
+#include "store/pictures.h"
 #include "store/session_limits.h"
 #include "store/shipped.h"
 #include "store/template.h"
@@ -667,6 +668,42 @@ TEST(two_who_set_limits_at_once_both_have_theirs)
     MUST(session_limits_read(dir, &limits, &err));
     REQUIRE(CHECK(limits.count == 2));
     CHECK_INT(limits.each[0].set.of[LIMIT_AGENT] + limits.each[1].set.of[LIMIT_AGENT], 12);
+}
+
+/* ---- pictures of prompts */
+
+TEST(a_picture_is_on_disk_before_it_has_its_name)
+{
+    static const char bytes[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_free_ char *read = NULL;
+    struct picture picture;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    trace_begin();
+    MUST(pictures_keep(place.dir, "red.png", bytes, sizeof bytes, &picture, &err));
+    const char *told = trace_end();
+    _cleanup_free_ char *named = mem_printf(", rename %s, fsync DIR, fsync DIR", picture.file);
+    CHECK(str_starts(told, "fsync .new-") && str_ends(told, named));
+    MUST(pictures_load(place.dir, &picture, &read, &len, &err));
+    CHECK_INT(len, sizeof bytes);
+
+    /* one that was replaced, or is gone, alone or with all */
+    _cleanup_close_ int all = path_open_dir(place.dir, WORKSPACE_PICTURES);
+    struct pictures two = {.count = 2, .list = {picture, picture}};
+    MUST(pictures_find(place.dir, &two, &err));
+    CHECK_INT(two.list[1].bytes, (int64_t)sizeof bytes);
+    two.list[1].file[0] ^= 1;
+    CHECK_INT(pictures_find(place.dir, &two, &err), -1);
+    CHECK_INT(err.code, MAS_NOT_FOUND);
+    REQUIRE(place_put(all, picture.file, "no picture"));
+    CHECK_INT(pictures_find(place.dir, &two, &err), -1);
+    CHECK(strstr(err.text, "cannot use the picture 'red.png'") != NULL);
+    CHECK(unlinkat(all, picture.file, 0) == 0 &&
+          unlinkat(place.dir, WORKSPACE_PICTURES, AT_REMOVEDIR) == 0);
+    CHECK_INT(pictures_find(place.dir, &two, &err), -1);
+    CHECK_INT(err.code, MAS_NOT_FOUND);
 }
 
 /* ---- sockets of tmux */

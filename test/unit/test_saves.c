@@ -240,6 +240,18 @@ TEST(a_machine_that_lost_the_session_saves_nothing)
     CHECK_INT(list_saves(&s, list), 3); /* nothing came, and nothing went */
 }
 
+/* After a power cut the directory of a session's first save is there. */
+TEST(the_first_save_makes_its_place_for_good)
+{
+    struct err err = ERR_INIT;
+
+    SAVED(1);
+    CHECK(unlinkat(s.store.dir, "../" ID(0), AT_REMOVEDIR) == 0);
+    trace_begin();
+    MUST(save(&s, &err));
+    CHECK(str_starts(trace_end(), "fsync DIR, "));
+}
+
 TEST(two_saves_in_one_second_are_two)
 {
     struct save list[SAVES_LISTED];

@@ -23,7 +23,7 @@ TEST(settings_that_name_programs_are_known)
     static const bool names[SETTING_COUNT] = {
         [SETTING_MEMORY_EMBED] = true,      [SETTING_CODE_CHECK] = true,
         [SETTING_CODE_SETUP] = true,        [SETTING_NOTIFY_COMMAND] = true,
-        [SETTING_NOTIFY_WEBHOOK] = true, /* curl */
+        [SETTING_FORGE_COMMAND] = true,     [SETTING_NOTIFY_WEBHOOK] = true, /* curl */
         [SETTING_MEMORY_EMBED_HOST] = true, /* who gets texts */
     };
 
@@ -71,6 +71,7 @@ static const struct {
     {SETTING_LIMIT_PROCESSES, "0|1|4194304", "|-1|4194305|many"},
     {SETTING_LIMIT_CGROUP, "auto|no|/|/sys/fs/cgroup/mas", "|yes|sys/fs/cgroup|/a\nb"},
     {SETTING_LIMIT_TURNS, "0|1|1000", "|-1|1001|many"},
+    {SETTING_LIMIT_QUOTA, "0|0%|80%|80|100%", "|101%|-1%|80.5%|80 %|all"},
     {SETTING_LIMIT_RETRY, "30s|500ms|10m", "|0|soon|11m"},
     {SETTING_BUDGET_COST, "|5 USD|0.25 EUR|3 credits|none", "5|USD|-1 USD|0 USD|5 U$"},
     {SETTING_BUDGET_TOKENS, "|1|200k|5M|none", "0|-1|5 M|1.5M"},
@@ -85,6 +86,7 @@ static const struct {
     {SETTING_CODE_CHECK_TIMEOUT, "1s|10m|24h", "|0s|x"},
     {SETTING_CODE_SETUP, "|npm ci|/x 'a b' \"c\"", "'a|a\nb|\"x"},
     {SETTING_CODE_SETUP_TIMEOUT, "1s|10m|24h", "|0s|x"},
+    {SETTING_FORGE_COMMAND, "|/x 'a b' \"c\"", "'a|a\nb|\"x"},
     {SETTING_NOTIFY_ON, "|waiting|waiting, crashed,done limit conflict", "idle|Waiting|done,x"},
     {SETTING_NOTIFY_COMMAND, "|notify 'a b'", "'a|a\nb"},
     {SETTING_NOTIFY_DESKTOP, "yes|no", "|on"},

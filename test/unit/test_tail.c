@@ -1,5 +1,6 @@
 /* What mas top keeps of what agents say and print: top/tail.h and, for logs, top/tails.h. */
 #include "root.h"
+#include "store.h"
 
 #include "top/tail.h"
 #include "top/tails.h"
@@ -354,5 +355,94 @@ TEST(a_log_is_read_when_it_has_changed)
 
     tails_show(&tails, NULL, 0, NULL);
     CHECK(agents[0]->tail == NULL);
+    table_free(&table);
+}
+
+/* Two prompts with their answers, a tool that is asked about, and two prompts that wait. Returns
+ * the number of the first that waits; *ret has the conversation. */
+static int64_t put_past(int dir, char **ret)
+{
+    struct store *store = NULL;
+    struct store_place at = {.query = 0};
+    struct err err = ERR_INIT;
+    int64_t number = 0;
+
+    if (!WELL(store_open(dir, ID(0), "a", true, &store, &err)))
+        return 0;
+    WELL(store_enter(store, CHOICE_CURRENT, NULL, &at, &err));
+    *ret = mem_dup(at.conversation);
+    (void)turn(store, at.query, "first", "one\ntwo");
+    int64_t prompt = turn(store, at.query, "second", "three");
+    const char tool[] = "Write f\n+ new";
+    const struct store_message message = {.role = ROLE_TOOL,
+                                          .state = MESSAGE_FAILED,
+                                          .text = tool,
+                                          .len = strlen(tool),
+                                          .key = "t1",
+                                          .trigger = prompt};
+    WELL(store_add(store, at.query, &message, SYNC_CHUNK, &number, &err));
+    (void)add(store, at.query, ROLE_PERMISSION, MESSAGE_OPEN, "may it", prompt);
+    number = add(store, at.query, ROLE_USER, MESSAGE_OPEN, "waits", 0);
+    (void)add(store, at.query, ROLE_USER, MESSAGE_OPEN, "waits too", 0);
+    store_place_free(&at);
+    store_close(store);
+    return number;
+}
+
+/* What was said before is read once the host has answered, of two agents in one turn; who is not
+ * chosen has its last line alone. */
+TEST(what_was_said_before_is_read)
+{
+    A_ROOT;
+    struct top_table table = TOP_TABLE_INIT;
+    struct tails tails = {.root = &root, .table = &table};
+    _cleanup_loop_ struct loop loop = LOOP_INIT;
+    _cleanup_free_ char *conversation = NULL;
+    struct top_agent *agents[3];
+
+    REQUIRE(root_put_session(&root, ID(0), NULL));
+    _cleanup_close_ int dir = workspace_open(&root, ID(0));
+    int64_t waits = put_past(dir, &conversation);
+    struct top_team *team = table_add_team(&table, ID(0), "one");
+    table_set_agents(&table, team, 3);
+    for (size_t i = 0; i < 3; i++) {
+        agents[i] = &team->agents[i];
+        agents[i]->id = mem_dup("a");
+        agents[i]->role = mem_dup("r");
+        agents[i]->told = agents[i]->status.talks = true;
+        (void)snprintf(agents[i]->status.conversation, sizeof agents[i]->status.conversation, "%s",
+                       conversation);
+    }
+    tails_show(&tails, agents, 3, agents[0]);
+    tails_turn(&tails, &loop);
+    CHECK(!agents[0]->tail->loaded); /* what it says now would be missed */
+    for (size_t i = 0; i < 3; i++) {
+        greet(agents[i]->tail, "{\"permissions\":[{\"event\":\"permission\",\"permission\":\"p\","
+                               "\"id\":\"t1\"}]}");
+        agents[i]->tail->greeted = true;
+        agents[i]->tail->next_ms = INT64_MAX;
+    }
+    CHECK_INT(tails_want(&tails, &loop), 0);
+    table.changed = false;
+    tails_turn(&tails, &loop);
+    CHECK(table.changed && agents[0]->tail->loaded && agents[1]->tail->loaded);
+    CHECK(!agents[2]->tail->loaded);
+
+    _cleanup_free_ char *want =
+        mem_printf("%d:> first|%d:one|%d:two|%d:> second|%d:three|%d:Write f", PAINT_BOLD,
+                   PAINT_PLAIN, PAINT_PLAIN, PAINT_BOLD, PAINT_PLAIN, PAINT_BAD);
+    has_lines(agents[0]->tail, want);
+    CHECK_STR(agents[0]->tail->permissions[0].body, "+ new");
+    CHECK_INT(agents[0]->tail->unbegun, waits);
+    CHECK(!agents[0]->tail->open);
+    has_lines(agents[1]->tail, "");
+
+    table.changed = false;
+    tails_turn(&tails, &loop);
+    CHECK(table.changed && agents[2]->tail->loaded);
+    CHECK_INT(tails_want(&tails, &loop), INT64_MAX);
+    table.changed = false;
+    tails_turn(&tails, &loop);
+    CHECK(!table.changed); /* once */
     table_free(&table);
 }

@@ -35,10 +35,10 @@ TEST(a_target_is_a_sigil_and_a_number)
             unit_print_str("text", cases[i].text);
 }
 
-TEST(versions_before_3_2_are_old)
+TEST(versions_before_3_3_are_old)
 {
-    static const char *const old[] = {"1.8", "2.9a", "3.0", "3.1c"};
-    static const char *const good[] = {"3.2",      "3.2a",        "3.10",  "4.0",
+    static const char *const old[] = {"1.8", "2.9a", "3.0", "3.2a"};
+    static const char *const good[] = {"3.3",      "3.3a",        "3.10",  "4.0",
                                        "next-3.5", "openbsd-7.4", "master"};
 
     for (size_t i = 0; i < ARRAY_LEN(old); i++)
@@ -79,16 +79,16 @@ TEST(a_line_of_panes_is_read_or_passed_over)
         int status;
         pid_t pid;
     } cases[] = {
-        {"$1:@2:%3:44:0:::" HOST, true, false, -1, 44},
-        {"$1:@2:%3:44:1:0::" HOST, true, true, 0, 44},
-        {"$1:@2:%3:44:1:7::" HOST, true, true, 7, 44},
-        {"$1:@2:%3:44:1::9:" HOST, true, true, 137, 44},
-        {"$1:@2:%3:44:1:0:15:/a:b/" HOST, true, true, 143, 44},
-        {"1:@2:%3:44:0:::" HOST, false, false, 0, 0},
-        {"$1:2:%3:44:0:::" HOST, false, false, 0, 0},
-        {"$1:@2:3:44:0:::" HOST, false, false, 0, 0},
-        {"$1:@2:%3:44:0::mas", false, false, 0, 0},
-        {"$1:@2:%3:44:0:::mas host " OTHER " 11", false, false, 0, 0},
+        {"$1:@2:%3:44:0:::7:80:24:" HOST, true, false, -1, 44},
+        {"$1:@2:%3:44:1:0::7:80:24:" HOST, true, true, 0, 44},
+        {"$1:@2:%3:44:1:7::7:80:24:" HOST, true, true, 7, 44},
+        {"$1:@2:%3:44:1::9:7:80:24:" HOST, true, true, 137, 44},
+        {"$1:@2:%3:44:1:0:15:7:80:24:/a:b/" HOST, true, true, 143, 44},
+        {"1:@2:%3:44:0:::7:80:24:" HOST, false, false, 0, 0},
+        {"$1:2:%3:44:0:::7:80:24:" HOST, false, false, 0, 0},
+        {"$1:@2:3:44:0:::7:80:24:" HOST, false, false, 0, 0},
+        {"$1:@2:%3:44:0:::7:80:mas", false, false, 0, 0},
+        {"$1:@2:%3:44:0:::7:80:24:mas host " OTHER " 11", false, false, 0, 0},
         {"", false, false, 0, 0},
     };
 
@@ -104,6 +104,7 @@ TEST(a_line_of_panes_is_read_or_passed_over)
         CHECK_STR(pane.window, "@2");
         CHECK_STR(pane.pane, "%3");
         CHECK(pane.pid == cases[i].pid && pane.dead == cases[i].dead);
+        CHECK(pane.index == 7 && pane.columns == 80 && pane.rows == 24);
         CHECK_INT(pane.exit_status, cases[i].status);
     }
 }

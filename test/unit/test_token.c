@@ -8,6 +8,8 @@
 #define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define MADE "2025-12-18T08:00:00Z"
 #define LATER "2999-12-18T08:00:00Z"
+#define HERE "11111111-1111-4111-8111-111111111111"
+#define ELSEWHERE "22222222-2222-4222-8222-222222222222"
 
 TEST(rights_are_words)
 {
@@ -87,6 +89,17 @@ TEST(lines_that_are_none_give_nobody_a_right)
         SUM "\ta\tfull\t" MADE "\t-\n",
         SUM " a full " MADE " -\r\n",
         SUM " good full " MADE " -\nx\n",
+        SUM " a full " MADE " - " HERE "\n",
+        SUM " a full " MADE " - " HERE " lead more\n",
+        SUM " a full " MADE " - " HERE " \n",
+        SUM " a full " MADE " - " HERE " lead,\n",
+        SUM " a full " MADE " - " HERE " ,lead\n",
+        SUM " a full " MADE " - " HERE " lead,,11\n",
+        SUM " a full " MADE " - " HERE " lead/11\n",
+        SUM " a full " MADE " - " HERE " a23456789012345678901234567890123\n",
+        SUM " a full " MADE " - 11111111-1111-4111-8111-11111111111A -\n",
+        SUM " a full " MADE " -  -\n",
+        SUM " a full " MADE " - - -\n",
     };
     A_ROOT;
 
@@ -99,6 +112,74 @@ TEST(lines_that_are_none_give_nobody_a_right)
         CHECK_INT(err.code, MAS_DAMAGED);
         CHECK_INT(tokens.count, 0);
     }
+}
+
+TEST(a_guest_sees_one_session_or_some_of_its_agents)
+{
+    static const char text[] = SUM " owner full " MADE " -\n" SUM " ann read " MADE " - " HERE
+                                   " -\n" SUM " bob read " MADE " - " HERE " 11,lead\n";
+    static const struct {
+        const char *session, *agent;
+        bool owner, ann, bob;
+    } cases[] = {
+        {NULL, NULL, true, false, false},      {NULL, "", true, false, false},
+        {"", "lead", true, false, false},      {ELSEWHERE, "lead", true, false, false},
+        {ELSEWHERE, NULL, true, false, false}, {HERE, NULL, true, true, true},
+        {HERE, "lead", true, true, true},      {HERE, "11", true, true, true},
+        {HERE, "1", true, true, false},        {HERE, "lea", true, true, false},
+        {HERE, "11,lead", true, true, false},  {HERE, "", true, true, false},
+    };
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    A_ROOT;
+
+    place_put(root.sessions, TOKENS_FILE, text);
+    MUST(tokens_read(&root, &tokens, &err));
+    REQUIRE(tokens.count == 3);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const bool sees[] = {cases[i].owner, cases[i].ann, cases[i].bob};
+        for (size_t j = 0; j < ARRAY_LEN(sees); j++)
+            if (!CHECK_INT(guest_sees(&tokens.at[j].guest, cases[i].session, cases[i].agent),
+                           sees[j]))
+                unit_print_str(tokens.at[j].name, cases[i].agent);
+    }
+    CHECK(guest_is_in(&root, HERE));
+    CHECK(!guest_is_in(&root, ELSEWHERE));
+}
+
+TEST(guests_end_by_session_or_name_and_others_stay)
+{
+    static const char text[] = SUM " phone full " MADE " -\n" SUM " ann read " MADE " - " HERE
+                                   " -\n" SUM " bob read " MADE " - " ELSEWHERE " lead\n";
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    size_t count = 0;
+    A_ROOT;
+
+    place_put(root.sessions, TOKENS_FILE, text);
+    WELL(token_remove_guests(&root, NULL, "phone", &count, &err));
+    CHECK_INT(count, 0);
+    WELL(token_remove_guests(&root, ELSEWHERE, NULL, &count, &err));
+    WELL(token_remove_guests(&root, HERE, "bob", &count, &err));
+    CHECK_INT(count, 1);
+    MUST(tokens_read(&root, &tokens, &err));
+    CHECK_INT(tokens.count, 2);
+    CHECK(guest_is_in(&root, HERE));
+    place_put(root.sessions, TOKENS_FILE, "x\n");
+    CHECK(!guest_is_in(&root, HERE)); /* nobody has a token */
+    CHECK_INT(token_remove_guests(&root, HERE, NULL, &count, &err), -1);
+    CHECK_INT(err.code, MAS_DAMAGED);
+}
+
+TEST(a_guest_of_a_session_that_is_gone_gets_no_token)
+{
+    struct token wanted = {.name = "ann", .right = RIGHT_READ, .guest = {.session = HERE}};
+    char text[TOKEN_TEXT] = "";
+    A_ROOT;
+
+    CHECK_INT(token_give(&root, &wanted, text, &err), -1);
+    CHECK_INT(err.code, MAS_NOT_FOUND);
+    CHECK_INT(mkdirat(root.sessions, HERE, 0700), 0);
+    WELL(token_give(&root, &wanted, text, &err));
+    CHECK(guest_is_in(&root, HERE));
 }
 
 TEST(a_file_with_a_nul_byte_is_damaged)
@@ -222,4 +303,41 @@ TEST(a_change_waits_for_that_of_another)
     gap_clock(false);
     MUST(tokens_read(&root, &tokens, &err));
     CHECK_INT(tokens.count, 1);
+}
+
+/* The first, one in the middle and the last of several; and as many as there may be. */
+TEST(each_of_several_tokens_counts)
+{
+    _cleanup_tokens_ struct tokens tokens = TOKENS_INIT;
+    _cleanup_tokens_ struct tokens fewer = TOKENS_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+    char sum[SHA256_TEXT] = OTHER;
+    char made[TOKEN_TEXT];
+    A_ROOT;
+
+    str_add(&text, SUM " old full " MADE " " MADE "\n"); /* has expired, and does not count */
+    for (int i = 0; i < TOKEN_COUNT_MAX - 1; i++)
+        str_addf(&text, "%062x%02x t%d full " MADE " -\n", 1, i, i);
+    place_put(root.sessions, TOKENS_FILE, str_text(&text));
+    MUST(token_check_new(&root, "last", &err));
+    MUST(token_add(&root, "last", RIGHT_READ, 0, made, &err));
+    CHECK_INT(token_check_new(&root, "more", &err), -1);
+    CHECK_INT(err.code, MAS_CONFLICT);
+    CHECK_INT(token_add(&root, "more", RIGHT_READ, 0, made, &err), -1);
+    err = (struct err)ERR_INIT;
+    MUST(tokens_read(&root, &tokens, &err));
+    CHECK_INT(tokens.count, TOKEN_COUNT_MAX);
+    for (int i = 0; i < TOKEN_COUNT_MAX - 1; i++) {
+        (void)snprintf(sum, sizeof sum, "%062x%02x", 1, (unsigned)i);
+        CHECK(tokens_find(&tokens, sum, time(NULL)) == &tokens.at[i]);
+    }
+
+    CHECK_INT(token_remove(&root, "none", &err), -1);
+    CHECK_INT(err.code, MAS_NOT_FOUND);
+    err = (struct err)ERR_INIT;
+    MUST(token_remove(&root, "t100", &err));
+    MUST(tokens_read(&root, &fewer, &err));
+    CHECK_INT(fewer.count, TOKEN_COUNT_MAX - 1);
+    CHECK_STR(fewer.at[99].name, "t99");
+    CHECK_STR(fewer.at[100].name, "t101");
 }

@@ -35,7 +35,10 @@ TEST(tickets_go_by_class_time_and_age)
         CHECK_INT(turn_ticket_is_first(place.dir, names[0], NOW), cases[i].first);
         CHECK_INT(turn_ticket_is_first(place.dir, names[1], NOW), !cases[i].first);
         CHECK(!turn_ticket_is_first(place.dir, NULL, NOW));
+        _cleanup_free_ char *left = mem_dup(names[0]);
         turn_ticket_drop(place.dir, &fds[0], &names[0]);
+        CHECK(names[0] == NULL && fds[0] == -1);
+        CHECK_INT(faccessat(place.dir, left, F_OK, 0), -1);
         CHECK(turn_ticket_is_first(place.dir, names[1], NOW));
         turn_ticket_drop(place.dir, &fds[1], &names[1]);
         CHECK(turn_ticket_is_first(place.dir, NULL, NOW));

@@ -17,6 +17,7 @@
 #include "host/talk/memory.h"
 #include "host/talk/parts.h"
 #include "host/talk/queue.h"
+#include "host/talk/quota.h"
 #include "host/talk/sleep.h"
 #include "host/talk/turn.h"
 #include "host/talk/turns.h"
@@ -433,8 +434,7 @@ static void abandoned(struct host *host, int64_t prompt)
 
 static int64_t tick(struct host *host, int64_t now)
 {
-    static unwritten_try *const tries[] = {memory_open_again, memory_flush, queue_add_first,
-                                           limit_keep_again, sleep_mark_again};
+    static unwritten_try *const tries[] = {parts_keep_again};
     const struct conversation *conversation = host->conversation;
     int64_t next = time_sooner(chat_tick(host, now), event_tick_listeners(host, now));
 
@@ -457,6 +457,7 @@ static int64_t tick(struct host *host, int64_t now)
     aside_run(host);
     kept_run(host);
     next = time_sooner(next, limit_tick(host, now));
+    next = time_sooner(next, quota_tick(host, now));
     next = time_sooner(next, turns_tick(host, now));
     next = time_sooner(next, sleep_tick(host, now));
     if (conversation->link.acp != NULL) /* again: requests made meanwhile have limits, too */

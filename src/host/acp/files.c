@@ -11,6 +11,7 @@
 #include "os/file.h"
 #include "os/path.h"
 #include "protocol/rpc.h"
+#include "store/every.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"
 
@@ -155,7 +156,8 @@ static bool is_of_mas(const char *rel)
     static const char *const names[] = {
         WORKSPACE_CONFIG "*", WORKSPACE_LIMITS "*",   WORKSPACE_RUN,         WORKSPACE_LOGS,
         WORKSPACE_CODE_LOCKS, WORKSPACE_SNAPSHOT "*", WORKSPACE_SESSION "*", WORKSPACE_MEMORY "*",
-        STAGING_PREFIX "*",   TRASH_PREFIX "*",       ".migrate*",           WORKSPACE_PICTURES};
+        STAGING_PREFIX "*",   TRASH_PREFIX "*",       ".migrate*",           WORKSPACE_PICTURES,
+        EVERY_FILE "*",       EVERY_ENV "*"};
     size_t len;
 
     rel = first_part(rel, &len);

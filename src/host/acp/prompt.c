@@ -169,7 +169,8 @@ int prompt_send(struct host *host, const struct prompt_words *words, int64_t *re
     _cleanup_str_ struct str history = STR_INIT;
     _cleanup_free_ char *sender = name_sender(host, words->from);
     _cleanup_sent_ struct sent_pictures sent = {.count = 0};
-    struct acp_block blocks[5 + PICTURES_MAX] = {{.text = NULL}};
+    _cleanup_str_ struct str loss = STR_INIT;
+    struct acp_block blocks[6 + PICTURES_MAX] = {{.text = NULL}};
     size_t n = 0;
 
     if (read_pictures(host, words->data, &sent, err) == -1)
@@ -184,6 +185,10 @@ int prompt_send(struct host *host, const struct prompt_words *words, int64_t *re
         add_recall(host, resume->prime, words->text, &history);
     if (history.len > 0)
         blocks[n++].text = history.data;
+    if (words->recalls)
+        memory_tell_loss(host, true, &loss);
+    if (loss.len > 0)
+        blocks[n++].text = loss.data;
     if (sender != NULL)
         blocks[n++].text = sender;
     for (size_t i = 0; i < sent.count; i++)

@@ -13,6 +13,7 @@
 #include "host/talk/budget.h"
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
+#include "host/talk/quota.h"
 #include "host/talk/said.h"
 #include "host/talk/usage.h"
 
@@ -133,6 +134,18 @@ static void handle_content(struct host *host, const struct acp_update *update)
     }
 }
 
+/* Keeps what it tells of its provider's windows, by the rules of its preset. */
+static void handle_quota(struct host *host, const struct json *update)
+{
+    const struct preset_told *told = &host->preset->told;
+
+    for (size_t i = 0; i < told->line_count; i++) {
+        _cleanup_line_ struct line_told line = {.owned = NULL};
+        if (told->lines[i].fact == TOLD_QUOTA && line_apply(&told->lines[i], update, &line))
+            quota_told(host, &told->lines[i], &line);
+    }
+}
+
 /* Keeps what the agent tells of itself. */
 static void handle_news(struct host *host, const struct acp_update *update)
 {
@@ -150,6 +163,7 @@ static void handle_news(struct host *host, const struct acp_update *update)
         tell_title(host, update);
         break;
     case ACP_USAGE:
+        handle_quota(host, update->json);
         usage_update(host, update->usage.used, update->usage.size, &update->usage.cost);
         if (update->usage.cost.currency[0] != '\0')
             budget_look(host, true);

@@ -1,6 +1,7 @@
 #include "host/talk/doing.h"
 
 #include "host/talk/limit.h"
+#include "host/talk/quota.h"
 #include "host/talk/turns.h"
 
 enum agent_state doing_state(const struct host *host)
@@ -20,6 +21,7 @@ enum agent_state doing_state(const struct host *host)
     if (limit_is_on(talk))
         return AGENT_LIMITED;
     return talk->spending.paused[0] != '\0' ? AGENT_PAUSED
+           : quota_is_on(talk)              ? AGENT_PAUSED
            : turns_are_waited_for(talk)     ? AGENT_IDLE
            : talk->queue.count > 0          ? AGENT_WORKING
            : !talk->ops->is_at_rest(host)   ? AGENT_WORKING
@@ -35,6 +37,8 @@ static const char *note(const struct host *host)
         return talk->permissions.open[0].title;
     if (limit_is_on(talk))
         return talk->limit.note;
+    if (quota_is_on(talk))
+        return talk->quota.note;
     if (turns_are_waited_for(talk))
         return talk->turns.note;
     if (!talk->turn.on && talk->spending.paused[0] != '\0')

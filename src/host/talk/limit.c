@@ -1,14 +1,13 @@
 /* The limits of the agent's provider. */
 #include "host/talk/limit.h"
 
-#include "base/sha.h"
 #include "base/time.h"
+#include "host/talk/login.h"
 #include "host/talk/memory.h"
 #include "host/talk/queue.h"
 #include "host/unwritten.h"
 #include "os/file.h"
 #include "os/watch.h"
-#include "session/env.h"
 #include "store/login_limit.h"
 #include "store/workspace.h"
 
@@ -22,42 +21,24 @@ enum {
     FILE_MAX = 256, /* bytes */
 };
 
-/* ---- the login */
+/* ---- what is known of logins */
 
-/* What makes two agents of one program different customers. */
-static const char *const login_env[] = {"HOME",
-                                        "XDG_CONFIG_HOME",
-                                        "CLAUDE_CONFIG_DIR",
-                                        "CODEX_HOME",
-                                        "GEMINI_DIR",
-                                        "COPILOT_HOME",
-                                        "OPENCODE_CONFIG",
-                                        "ANTHROPIC_API_KEY",
-                                        "OPENAI_API_KEY",
-                                        "GEMINI_API_KEY",
-                                        "GOOGLE_API_KEY",
-                                        "GITHUB_TOKEN",
-                                        "GH_TOKEN",
-                                        "CODEX_API_KEY",
-                                        "ANTHROPIC_AUTH_TOKEN",
-                                        "CLAUDE_CODE_OAUTH_TOKEN",
-                                        "OPENAI_BASE_URL",
-                                        "ANTHROPIC_BASE_URL"};
-
-static void name_login(const struct host *host, char ret[LOGIN_ID])
+int limit_dir(struct host *host)
 {
-    const char *command =
-        host->agent->command[0] != '\0' ? host->agent->command : host->preset->command;
-    struct sha256 sum = sha256_begin();
-    char hex[SHA256_TEXT];
+    struct agent_limit *limit = &host->talk->limit;
 
-    sha256_add(&sum, command, strlen(command) + 1);
-    for (size_t i = 0; i < ARRAY_LEN(login_env); i++) {
-        const char *value = env_get(host->env, login_env[i]);
-        sha256_add(&sum, value != NULL ? value : "", value != NULL ? strlen(value) + 1 : 1);
-    }
-    sha256_hex(&sum, hex);
-    (void)snprintf(ret, LOGIN_ID, "%.*s", LOGIN_ID - 1, hex);
+    if (limit->dir == -1)
+        limit->dir = login_limit_open(&host->root);
+    return limit->dir;
+}
+
+/* The same without making it. */
+static int known_dir(struct host *host)
+{
+    bool there =
+        host->talk->limit.dir != -1 || faccessat(host->root.sessions, LIMITS_DIR, F_OK, 0) == 0;
+
+    return there ? limit_dir(host) : -1;
 }
 
 /* ---- the prompt that was refused */
@@ -134,7 +115,7 @@ void limit_open(struct host *host)
     int sent = 0;
 
     limit->trial = limit->watch = limit->dir = -1;
-    name_login(host, limit->login);
+    login_open(host, known_dir(host));
     if (file_read(host->run, name, FILE_MAX, &text, &len, &err) == -1)
         return;
     if (sscanf(text, "%" SCNd64 " %4d %" SCNd64 " %" SCNd64 " %1d", &limit->prompt,
@@ -163,8 +144,7 @@ void limit_free(struct agent_limit *limit)
 
 /* ---- words */
 
-/* Writes a time of today as people read it, or with its date. */
-static void write_time(int64_t ms, char buf[32])
+void limit_write_time(int64_t ms, char buf[LIMIT_TIME])
 {
     enum { SOON_S = 12 * 3600 };
     time_t when = (time_t)(ms / 1000);
@@ -172,14 +152,15 @@ static void write_time(int64_t ms, char buf[32])
 
     buf[0] = '\0';
     if (localtime_r(&when, &tm) != NULL)
-        (void)strftime(buf, 32, when - time(NULL) < SOON_S ? "%H:%M:%S" : "%Y-%m-%d %H:%M", &tm);
+        (void)strftime(buf, LIMIT_TIME, when - time(NULL) < SOON_S ? "%H:%M:%S" : "%Y-%m-%d %H:%M",
+                       &tm);
 }
 
 static void write_note(struct agent_limit *limit)
 {
-    char when[32];
+    char when[LIMIT_TIME];
 
-    write_time(limit->due_ms, when);
+    limit_write_time(limit->due_ms, when);
     if (limit->until_ms > 0)
         (void)snprintf(limit->note, sizeof limit->note, "its provider takes no prompts until %s",
                        when);
@@ -190,22 +171,13 @@ static void write_note(struct agent_limit *limit)
 
 /* ---- waiting */
 
-static int limits_dir(struct host *host)
-{
-    struct agent_limit *limit = &host->talk->limit;
-
-    if (limit->dir == -1)
-        limit->dir = login_limit_open(&host->root);
-    return limit->dir;
-}
-
 /* Has the kernel tell when something changes in sessions/.limits. Without that the timers are
  * enough. */
 static void begin_watch(struct host *host)
 {
     struct agent_limit *limit = &host->talk->limit;
 
-    if (limit->watch != -1 || limits_dir(host) == -1)
+    if (limit->watch != -1 || limit_dir(host) == -1)
         return;
     limit->watch = watch_open();
     if (limit->watch != -1 &&
@@ -245,16 +217,33 @@ static void end_wait(struct agent_limit *limit)
     fd_closep(&limit->watch);
 }
 
+/* The login is limited: has the agent begin again with the next one, or holds the turns back. */
+static bool hold_or_change(struct host *host, struct login_limit *known, int64_t now_ms)
+{
+    struct agent_limit *limit = &host->talk->limit;
+    int trial = -1;
+
+    if (!login_next(host, limit->dir, known, &trial))
+        return hold(host, known, now_ms);
+    const char *name = host->accounts.of[host->accounts.next]->name;
+    end_wait(limit);
+    fd_closep(&limit->trial);
+    limit->trial = trial; /* until the turn begins in the next process */
+    limit->look_at = time_monotonic_ms();
+    limit->trial_until = limit->look_at + TRIAL_MS;
+    host_log(host, "goes on with the next account");
+    memory_say(host, true, "the agent begins again with account '%s'", name);
+    return true;
+}
+
 bool limit_holds(struct host *host)
 {
     struct agent_limit *limit = &host->talk->limit;
     int64_t now = time_epoch_ms();
 
-    if (limit->on && !limit->skip && time_monotonic_ms() < limit->look_at)
+    if (login_changes(host) || (limit->on && !limit->skip && time_monotonic_ms() < limit->look_at))
         return true;
-    struct login_limit known = {.attempts = 0};
-    if (limit->dir != -1 || faccessat(host->root.sessions, LIMITS_DIR, F_OK, 0) == 0)
-        known = login_limit_read(limits_dir(host), limit->login);
+    struct login_limit known = login_limit_read(known_dir(host), limit->login);
     bool refused = limit->prompt != 0 || (limit->screen && limit->on);
     if (known.attempts == 0 && refused && limit->due_ms > now && limit->dir == -1)
         known = (struct login_limit){
@@ -264,15 +253,15 @@ bool limit_holds(struct host *host)
         return false;
     }
     if (known.due_ms > now && !limit->skip)
-        return hold(host, &known, now);
-    if (limit->trial == -1 && limits_dir(host) != -1) {
+        return hold_or_change(host, &known, now);
+    if (limit->trial == -1 && limit_dir(host) != -1) {
         limit->trial = login_limit_try(limit->dir, limit->login);
         if (limit->trial == -1)
-            return hold(host, &known, now); /* another agent tries */
+            return hold_or_change(host, &known, now); /* another agent tries */
         known = login_limit_read(limit->dir, limit->login); /* it may have tried meanwhile */
         if (known.due_ms > now && !limit->skip) {
             fd_closep(&limit->trial);
-            return hold(host, &known, now);
+            return hold_or_change(host, &known, now);
         }
         if (limit->screen)
             limit->trial_until = time_monotonic_ms() + SCREEN_MS;
@@ -283,7 +272,7 @@ bool limit_holds(struct host *host)
 
 void limit_gives_up(struct host *host)
 {
-    if (!host->talk->turn.on)
+    if (!host->talk->turn.on && !login_changes(host))
         fd_closep(&host->talk->limit.trial);
 }
 
@@ -326,8 +315,9 @@ void limit_turn_ended(struct host *host, bool succeeded)
     struct agent_limit *limit = &host->talk->limit;
 
     forget_prompt(host);
-    if (succeeded && (limit->trial != -1 || (limit->screen && limit->dir != -1))) {
-        login_limit_over(limits_dir(host), limit->login);
+    if (succeeded && !login_is_left(host) &&
+        (limit->trial != -1 || (limit->screen && limit->dir != -1))) {
+        login_limit_over(limit_dir(host), limit->login);
         limit->look_at = 0;
     }
     if (succeeded)
@@ -344,11 +334,14 @@ static void note_wait(struct host *host, const struct limit_refusal *told)
     struct login_limit known;
     struct err err = ERR_INIT;
 
+    if (login_is_left(host))
+        return; /* that login is known to be limited */
     /* a login's wait that cannot be written holds for this agent; the others are refused, too */
     if (limit->attempts > 1 && news.until_ms <= time_epoch_ms())
         news.until_ms = 0; /* it was to be over, and is not */
-    if (limits_dir(host) == -1 || login_limit_note(limit->dir, limit->login, &news, limit->began_ms,
-                                                   retry_ms, &known, &err) == -1)
+    login_refused(host, limit_dir(host));
+    if (limit_dir(host) == -1 || login_limit_note(limit->dir, limit->login, &news, limit->began_ms,
+                                                  retry_ms, &known, &err) == -1)
         known = (struct login_limit){
             .until_ms = news.until_ms,
             .due_ms = news.until_ms > 0
@@ -381,11 +374,11 @@ void limit_refused_there(struct host *host, const struct limit_refusal *told)
 void limit_tell(struct host *host, const struct limit_refusal *told)
 {
     struct agent_limit *limit = &host->talk->limit;
-    char when[32], often[32] = "";
+    char when[LIMIT_TIME], often[32] = "";
 
     fd_closep(&limit->trial);
     write_note(limit);
-    write_time(limit->due_ms, when);
+    limit_write_time(limit->due_ms, when);
     host_log(host, limit->note);
     if (limit->attempts > 1)
         (void)snprintf(often, sizeof often, ", refused %d times", limit->attempts);
@@ -443,22 +436,36 @@ static int64_t tick_screen(struct host *host, int64_t now)
     return limit->on ? limit->look_at : limit->trial != -1 ? limit->trial_until : -1;
 }
 
+/* Ends the program, which begins again with the other login. What a person does on its screen goes
+ * first. */
+static int64_t tick_change(struct host *host, int64_t now)
+{
+    const struct talk_ops *ops = host->talk->ops;
+
+    if (ops->is_used != NULL && ops->is_used(host))
+        return now + SCREEN_MS;
+    child_end(host, child_times(host), 0, true);
+    return -1;
+}
+
 int64_t limit_tick(struct host *host, int64_t now)
 {
     struct talk *talk = host->talk;
     struct agent_limit *limit = &talk->limit;
 
     if (talk->turn.on) {
-        if (limit->trial == -1)
+        if (limit->trial == -1 || login_is_left(host))
             return -1;
         if (!is_accepted(talk) && now < limit->trial_until)
             return limit->trial_until;
-        login_limit_over(limits_dir(host), limit->login); /* the others may go on, too */
+        login_limit_over(limit_dir(host), limit->login); /* the others may go on, too */
         fd_closep(&limit->trial);
         return -1;
     }
     if (limit->prompt != 0 && queue_find(talk, limit->prompt) == talk->queue.count)
         forget_prompt(host); /* cancelled, or cleared */
+    if (login_changes(host))
+        return tick_change(host, now);
     if (limit->screen)
         return tick_screen(host, now);
     if (talk->queue.count == 0) {

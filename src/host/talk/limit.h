@@ -8,6 +8,11 @@ void limit_open(struct host *host);
 /* Tries again to keep the prompt that was refused. Returns false if that is not possible. */
 bool limit_keep_again(struct host *host);
 void limit_free(struct agent_limit *limit);
+/* Returns the directory of what is known of logins (store/login_limit.h); -1: it cannot be made. */
+int limit_dir(struct host *host);
+/* Writes a time of today as people read it, or with its date. */
+enum { LIMIT_TIME = 32 };
+void limit_write_time(int64_t ms, char buf[LIMIT_TIME]);
 /* Returns true while the provider, or mas for it, has the next turn wait. Otherwise this agent may
  * be the one that tries first for its login, until limit_gives_up(). */
 bool limit_holds(struct host *host);

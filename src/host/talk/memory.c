@@ -7,6 +7,7 @@
 
 #include "host/talk/memory.h"
 
+#include "base/time.h"
 #include "host/talk/event.h"
 #include "host/unwritten.h"
 #include "protocol/host.h"
@@ -34,6 +35,26 @@ void memory_say(struct host *host, bool keep, const char *fmt, ...)
         number = memory_add(host, &note);
     }
     event_tell_text(host, "note", number, 0, words, strlen(words));
+}
+
+void memory_tell_loss(struct host *host, bool once, struct str *to)
+{
+    struct store *store = host->talk->memory.store;
+    struct err err = ERR_INIT;
+    char when[TIME_TEXT];
+    bool said = false;
+
+    if (host->session.lost_after == 0)
+        return;
+    time_format(host->session.lost_after, when);
+    _cleanup_free_ char *words = mem_printf(
+        "this session was restored from its save of %s; what came after that is lost", when);
+    if (store != NULL)
+        (void)memory_kept(host, store_has_note(store, host->agent->id, words, &said, &err), &err);
+    if (!said)
+        memory_say(host, true, "%s", words);
+    if (!said || !once)
+        str_addf(to, "[message from mas: %s]\n", words);
 }
 
 /* Finds out how the newest turn ended, if this host has seen none, and tells of one that was cut
@@ -213,7 +234,8 @@ static int run_add(struct store *store, struct unwritten_write *write, struct er
                                           .len = write->len,
                                           .data = write->text[1],
                                           .key = write->text[2],
-                                          .trigger = write->n[3]};
+                                          .sender = write->text[3],
+                                          .trigger = write->trigger};
 
     return store_add(store, write->n[0], &message, SYNC_CHUNK, &write->number, err);
 }
@@ -223,8 +245,9 @@ int64_t memory_add(struct host *host, const struct store_message *message)
     const struct unwritten_write write = {
         .run = run_add,
         .adds = true,
-        .n = {host->talk->memory.place.query, message->role, message->state, message->trigger},
-        .text = {message->text, message->data, message->key},
+        .trigger = message->trigger,
+        .n = {host->talk->memory.place.query, message->role, message->state},
+        .text = {message->text, message->data, message->key, message->sender},
         .len = message->len,
     };
 

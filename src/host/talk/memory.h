@@ -6,6 +6,9 @@
 
 /* Tells a message of mas; with `keep` it is stored first. */
 void memory_say(struct host *host, bool keep, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Appends what mas tells an agent of a session that came back from a save: that what came after it
+ * is lost. With `once`, only if the history does not say so yet; in any case it does then. */
+void memory_tell_loss(struct host *host, bool once, struct str *to);
 /* Opens the store unless it is open, and reads the prompts that wait in it. */
 int memory_need(struct host *host, struct err *err);
 /* Handles a failed call of the store: tells the clients once a turn, sets a damaged store aside and

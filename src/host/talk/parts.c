@@ -34,6 +34,17 @@ void parts_open(struct host *host)
     turns_open(host);
 }
 
+bool parts_keep_again(struct host *host)
+{
+    static unwritten_try *const tries[] = {memory_open_again, memory_flush, queue_add_first,
+                                           limit_keep_again, sleep_mark_again};
+    bool all = true;
+
+    for (size_t i = 0; i < ARRAY_LEN(tries); i++)
+        all = tries[i](host) && all;
+    return all;
+}
+
 void parts_close(struct host *host)
 {
     struct talk *talk = host->talk;

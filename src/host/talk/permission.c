@@ -10,6 +10,7 @@
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
 #include "host/talk/said.h"
+#include "store/token.h"
 
 enum {
     /* bytes that clients are told */
@@ -313,6 +314,19 @@ void permission_free_answered(struct answered_permission *answered)
     free(answered->mode);
 }
 
+/* What a guest allows is allowed once: a rule, and trust in a directory, would hold when the guest
+ * is gone, and a plan sets the agent's mode. */
+static int check_guest(const struct asked_permission *permission, const struct word *option,
+                       struct err *err)
+{
+    if (!permission_allows(option) ||
+        (strcmp(option->kind, "allow_once") == 0 && !permission->plan &&
+         strcmp(permission->kind, PERMISSION_TRUST) != 0))
+        return 0;
+    (void)err_set(err, MAS_CONFLICT, "a guest may allow what is asked once, and no plan");
+    return err_hint(err, "ask who has invited you");
+}
+
 int permission_answer(struct host *host, const struct verdict *verdict,
                       struct answered_permission *ret, struct err *err)
 {
@@ -341,6 +355,8 @@ int permission_answer(struct host *host, const struct verdict *verdict,
         return err_hint(err, "use 'mas %s' for that",
                         permission_allows(option) ? "approve" : "deny");
     }
+    if (str_starts(verdict->by, GUEST_FROM) && check_guest(permission, option, err) == -1)
+        return -1;
     struct answered_permission done = {.title = mem_dup(permission->title),
                                        .details = mem_dup(permission->details),
                                        .option = mem_dup(option->id),

@@ -3,6 +3,8 @@
 
 #include "host/talk/talk.h"
 
+/* the kind of the question whether a directory is to be trusted */
+#define PERMISSION_TRUST "trust"
 #define PLAN_CLEAR_OPTION "clear" /* the id of the option that mas adds to a plan */
 /* Stores a request whose members are set, and keeps it until it is answered. Returns its index. */
 size_t permission_add(struct host *host, const struct asked_permission *permission);

@@ -78,8 +78,11 @@ size_t queue_find(const struct talk *talk, int64_t number)
 int64_t queue_first_number(const struct talk *talk)
 {
     const struct prompt_queue *queue = &talk->queue;
+    int64_t first = INT64_MAX;
 
-    return queue->count > 0 ? queue->prompts[0].number : INT64_MAX;
+    for (size_t i = 0; i < queue->count; i++) /* a person's may be in front of an earlier one */
+        first = queue->prompts[i].number < first ? queue->prompts[i].number : first;
+    return first;
 }
 
 bool queue_is_elsewhere(const struct talk *talk, const struct prompt *prompt)
@@ -155,6 +158,20 @@ static int find_place(struct talk *talk, const struct new_prompt *prompt, struct
     return 0;
 }
 
+/* Stores it, or, if a program has it already and the disk is full, notes that it has to be. */
+static int store_prompt(struct host *host, int64_t query, const struct store_message *message,
+                        bool told, int64_t *ret, struct err *err)
+{
+    bool waits = told && unwritten_holds(host);
+
+    if (!waits && store_add(host->talk->memory.store, query, message, SYNC_FULL, ret, err) == 0)
+        return 0;
+    if (!waits && (!told || err->code == MAS_DAMAGED))
+        return -1;
+    *ret = memory_add(host, message);
+    return *ret != 0 ? 0 : -1;
+}
+
 static int add_once(struct host *host, const struct new_prompt *prompt, int64_t *ret,
                     struct err *err)
 {
@@ -179,7 +196,7 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
         .tags = prompt->tags,
         .data = prompt->data,
     };
-    if (store_add(talk->memory.store, where.query, &message, SYNC_FULL, ret, err) == -1)
+    if (store_prompt(host, where.query, &message, prompt->told, ret, err) == -1)
         return -1;
     queue_push(host, *ret, prompt->text, prompt->len, prompt->from, prompt->data, prompt->tags);
     struct prompt *added = &queue->prompts[queue->count - 1];

@@ -25,6 +25,7 @@ struct new_prompt {
     enum conversation_choice choice; /* CHOICE_CURRENT: the conversation of the prompts before it */
     const char *id; /* of CHOICE_NAMED */
     bool begins; /* its turn begins at once, unless others wait */
+    bool told; /* a program has it already: it is not refused, but stored later if it has to be */
     bool steers; /* it is given to the agent at once, and stored as one that is at work */
 };
 /* Stores a prompt and appends it to the queue. *ret is its number. */

@@ -96,6 +96,38 @@ static int ask_aside(struct host *host, struct client *client, const struct fram
     return host->talk->ops->ask_aside(host, client, frame->body, frame->body_len, err);
 }
 
+static bool keep_number(const struct store_item *item, void *arg)
+{
+    if (item->sender != NULL)
+        return true;
+    *(int64_t *)arg = item->number;
+    return false;
+}
+
+/* Finds the prompt of a person that has this tag; *ret is 0 if there is none. */
+static int find_tagged(struct host *host, const char *tag, int64_t *ret, struct err *err)
+{
+    const struct store_filter filter = {
+        .agent = host->agent->id, .roles = 1U << ROLE_USER, .tag = tag};
+
+    *ret = 0;
+    return memory_need(host, err) == -1
+               ? -1
+               : store_read(host->talk->memory.store, &filter, keep_number, ret, err);
+}
+
+/* Answers a request for a prompt that the agent has had already. */
+static void answer_again(struct host *host, struct client *client, int64_t number)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+    char id[EVENT_ID_MAX];
+
+    server_open_answer(host, &head, &out);
+    json_put_all(&out, JT("outcome", "queued"), JT("prompt", event_id(host, number, id)));
+    talk_close_answer(client, &head, &out);
+}
+
 int talk_request_ask(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
@@ -111,6 +143,14 @@ int talk_request_ask(struct host *host, struct client *client, const struct fram
     if (talk_check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1 ||
         picture_request(host, frame, &data, err) == -1)
         return -1;
+    if (tags != NULL && json_bool(json_get(frame->head, "once"), false)) {
+        if (find_tagged(host, tags[0], &number, err) == -1)
+            return -1;
+        if (number != 0) {
+            answer_again(host, client, number);
+            return 0;
+        }
+    }
     if (json_bool(json_get(frame->head, "aside"), false))
         return data == NULL ? ask_aside(host, client, frame, err)
                             : err_set(err, MAS_USAGE, "a copy of its session gets no pictures");

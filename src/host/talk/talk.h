@@ -8,6 +8,7 @@
  *     spending     usage.h       tokens, costs and working time; budget.h: their limits
  *     queue        queue.h       prompts that wait
  *     limit        limit.h       what the provider takes now
+ *     quota        quota.h       how much of its windows is used, and what waits for that
  *     turns        turns.h       how many turns may be on at the same time
  *     turn         said.h        what the agent says and does in the turn, or by itself
  *     permissions  permission.h  what a person is asked
@@ -80,6 +81,7 @@ struct prompt {
     bool kept; /* the agent was stopped, and those who wait for it know that it is asked later */
     bool told; /* the clients know that its turn begins */
     bool given; /* the agent has it, and is to tell that its turn begins */
+    bool unwanted; /* it is given, and its turn is to be cancelled when it begins */
     int64_t steer; /* the serial of the request by which the agent may take it now; 0: none */
     int64_t asked_ms; /* when it was accepted; ms since 1970 */
     char conversation[37]; /* in which it was asked; "" the present one; and the query there */
@@ -186,6 +188,13 @@ struct agent_limit {
     char note[96];
 };
 
+/* Why what no person has sent waits; "": it does not. */
+struct agent_quota {
+    char note[96];
+    int64_t look_at; /* monotonic; when to look again */
+    bool passes; /* a person's prompt of another conversation is at the front now */
+};
+
 /* The limits of turns at the same time; see store/turn_slots.h. */
 enum { TURNS_ROOT, TURNS_SESSION, TURN_POOLS };
 struct agent_turns {
@@ -248,6 +257,8 @@ struct talk_ops {
     void (*succeeds)(struct host *host);
     /* Asks it to end the turn, or what goes on without one. Returns false if there is nothing. */
     bool (*cancel)(struct host *host);
+    /* Takes back a prompt that it was given. Returns false if it may have it already. */
+    bool (*take_back)(struct host *host, int64_t number);
     const char *(*model)(const struct host *host); /* its name, as far as it is known */
     /* ---- what clients ask */
     /* Starts the agent, or its next turn, if something waits for it. */
@@ -283,6 +294,7 @@ struct talk_ops {
     void (*leave)(struct host *host, int64_t turn, bool cleared);
     /* ---- sleep */
     bool (*is_at_rest)(const struct host *host); /* it is ready, and nothing works beside a turn */
+    bool (*is_used)(const struct host *host); /* by a person on its screen; NULL: it has none */
     /* Appends what else keeps it awake, and returns true; false: nothing does. */
     bool (*is_kept_awake)(const struct host *host, struct str *why);
     /* ---- the store */
@@ -302,6 +314,7 @@ struct talk {
     struct turn turn;
     struct permissions permissions;
     struct agent_limit limit;
+    struct agent_quota quota;
     struct agent_turns turns;
     struct agent_sleep sleep;
     enum agent_state told_state; /* that the clients know; of event.c */

@@ -14,6 +14,7 @@
 #include "host/talk/permission.h"
 #include "host/talk/query.h"
 #include "host/talk/queue.h"
+#include "host/talk/quota.h"
 #include "host/talk/said.h"
 #include "host/talk/sleep.h"
 #include "host/talk/turns.h"
@@ -44,6 +45,7 @@ static const struct gate {
     {disk_holds, NULL, true, true},
     {unwritten_holds, NULL, true, true},
     {budget_is_reached, NULL, false, true},
+    {quota_holds, NULL, true, false},
     {limit_holds, limit_gives_up, true, true},
     {turns_hold, turns_give_up, true, true},
     {budget_holds, NULL, true, false}, /* the last one: it records that the turn begins */
@@ -161,6 +163,8 @@ void turn_begin_told(struct host *host, size_t index)
         memory_update(host, number, NULL, 0, NULL, MESSAGE_DONE, SYNC_FULL);
     begin_stored(host, index);
     (void)usage_begin(host, number, &(struct usage_turns){.team = 0});
+    if (host->talk->turn.prompt.unwanted)
+        (void)turn_cancel(host);
 }
 
 void turn_run(struct host *host)
@@ -330,6 +334,10 @@ bool turn_cancel_prompt(struct host *host, int64_t number)
     size_t index = queue_find(talk, number);
     if (index == talk->queue.count)
         return false;
+    if (talk->queue.prompts[index].given && !talk->ops->take_back(host, number)) {
+        talk->queue.prompts[index].unwanted = true;
+        return true;
+    }
     struct prompt prompt = queue_remove(talk, index);
     queue_drop(host, &prompt, false, "cancelled", NULL);
     return true;

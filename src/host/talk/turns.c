@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "host/talk/limit.h"
+#include "host/talk/quota.h"
 #include "os/watch.h"
 #include "store/turn_slots.h"
 
@@ -171,7 +172,7 @@ int64_t turns_tick(struct host *host, int64_t now)
         return -1;
     /* who could not use a slot must not stand in front of others */
     if (talk->queue.count == 0 || !talk->ops->is_ready(host) || limit_is_on(talk) ||
-        talk->spending.paused[0] != '\0')
+        quota_is_on(talk) || talk->spending.paused[0] != '\0')
         drop_tickets(turns);
     turns_give_up(host);
     return !turns->waits ? -1 : turns->look_at > now ? turns->look_at : now;

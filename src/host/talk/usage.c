@@ -137,7 +137,8 @@ bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *mo
         .agent_turns = most->agent,
     };
 
-    if (store != NULL && store_usage_begin(store, &turn, &begun, &err) == -1)
+    bool waits = unwritten_holds(host); /* the prompt is not in the store yet */
+    if (store != NULL && (waits || store_usage_begin(store, &turn, &begun, &err) == -1))
         begun = keep_begin(host, &turn);
     spending->began = spending->kept_at = time_monotonic_ms();
     spending->waited = spending->waits_since = 0;

@@ -11,6 +11,7 @@
 #include "host/picture.h"
 #include "host/talk/event.h"
 #include "host/talk/limit.h"
+#include "host/talk/memory.h"
 #include "host/talk/queue.h"
 #include "host/talk/sleep.h"
 #include "host/talk/turn.h"
@@ -80,6 +81,7 @@ static int tell(struct host *host, char ***argv, char ***env, struct err *err)
         early_begins(host);
         sleep_process_starts(host);
         teller_choose_session(host, argv, &history);
+        memory_tell_loss(host, false, &history);
     }
     return role_tell(host, str_text(&history), argv, env, err);
 }

@@ -20,7 +20,7 @@
 
 enum {
     LINE_MAX_BYTES = 4095, /* bytes of a line that a terminal in canonical mode takes */
-    PICTURE_MS = 500, /* until a program has read the file that was named to it */
+    PICTURE_MS = 500, /* a program that has read the file named to it shows nothing for so long */
     SETTLE_FIRST_MS = 5, /* until the kernel has passed on what was typed */
     SETTLE_STEP_MS = 10,
     SETTLE_MAX_MS = 1000,
@@ -394,6 +394,7 @@ static void write_text(struct host *host, int64_t now)
     delivery->blocked = false;
     if (delivery->reads) {
         delivery->settle_from = now + PICTURE_MS;
+        delivery->settle_until = now + SHOW_MAX_MS;
         delivery->phase = DELIVERY_PICTURE;
         return;
     }
@@ -421,6 +422,15 @@ static bool is_reading(struct host *host, int64_t now)
     if (delivery->shown == 0 && host->terminal->watcher.last_output > delivery->progress)
         delivery->shown = now;
     return pause > 0 && (delivery->shown == 0 || now < delivery->shown + pause);
+}
+
+/* Returns true if the program may still read a picture: it has shown nothing of it, or is at it. */
+static bool looks_at_picture(const struct host *host, int64_t now)
+{
+    const struct delivery *delivery = &host->terminal->delivery;
+    int64_t last = host->terminal->watcher.last_output;
+
+    return now < delivery->settle_until && (last <= delivery->progress || now < last + PICTURE_MS);
 }
 
 static void press_enter(struct host *host, int64_t now)
@@ -458,6 +468,9 @@ int64_t delivery_run(struct host *host, int64_t now)
                 return -1; /* its Enter would answer a question that nobody has seen */
             if (!delivery->queue[0].answers && teller_paused(host) != NULL)
                 return -1;
+            until = delivery->queue[0].answers ? 0 : teller_stops_until(host, now);
+            if (until != 0)
+                return until;
             until = line_held_until(host, now);
             delivery->held = until != 0;
             if (delivery->held)
@@ -475,8 +488,8 @@ int64_t delivery_run(struct host *host, int64_t now)
                 return now + STUCK_MS;
             break;
         case DELIVERY_PICTURE:
-            if (now < delivery->settle_from)
-                return delivery->settle_from;
+            if (now < delivery->settle_from || looks_at_picture(host, now))
+                return now + SETTLE_STEP_MS;
             str_clear(&delivery->out);
             type_next(host, now);
             break;

@@ -9,7 +9,24 @@
  * then typed on the line without it: the text of a person goes back there when the agent rests.
  */
 
-static const char kill_line[] = "\025"; /* Ctrl-U */
+enum {
+    CTRL_U = 025, /* takes what is before the cursor off the line */
+    ROW_BYTES = 20, /* no program shows less of a text in a row */
+    KILLS_MAX = 1000, /* of a long text programs show a mark */
+};
+
+/* Returns how often Ctrl-U is pressed to take a text off the line. For an agent's program it may be
+ * about a row as it is shown, and once more about the break of a line; more of them do nothing. */
+static size_t count_kills(const struct host *host, const char *text, size_t len)
+{
+    size_t kills = 1 + len / ROW_BYTES;
+
+    if (preset_executes(host->preset))
+        return 1; /* more of them ring its bell */
+    for (size_t i = 0; i < len; i++)
+        kills += text[i] == '\n' ? 2 : 0;
+    return kills < KILLS_MAX ? kills : KILLS_MAX;
+}
 
 /* Returns what is on the line. What was typed before the program came back from the other screen
  * was for what was there. */
@@ -77,11 +94,30 @@ void line_put_aside(struct host *host, struct str *to)
     struct delivery *delivery = &host->terminal->delivery;
     struct draft *draft = draft_of(host);
 
-    if (draft->state != DRAFT_KNOWN || !delivery->queue[0].enter || delivery->queue[0].answers)
+    if (!delivery->queue[0].enter || delivery->queue[0].answers)
         return;
-    str_add(to, kill_line);
+    size_t kills = host->terminal->gives_back;
+    if (draft->state == DRAFT_KNOWN)
+        kills += count_kills(host, str_text(&draft->text), draft->text.len);
+    for (size_t i = 0; i < kills; i++)
+        str_addc(to, CTRL_U);
+    host->terminal->gives_back = 0;
+    if (draft->state != DRAFT_KNOWN)
+        return;
     str_addn(&host->terminal->aside, str_text(&draft->text), draft->text.len);
     draft_reset(draft);
+}
+
+void line_may_have(struct host *host, const char *text)
+{
+    host->terminal->gives_back = count_kills(host, text, strlen(text));
+}
+
+void line_comes_back(struct host *host)
+{
+    const struct turn *turn = &host->talk->turn;
+
+    line_may_have(host, turn->on ? turn->prompt.text : "");
 }
 
 void line_give_back(struct host *host, int64_t now)
@@ -89,7 +125,8 @@ void line_give_back(struct host *host, int64_t now)
     struct str *aside = &host->terminal->aside;
     struct draft *draft = draft_of(host);
 
-    if (aside->len == 0 || draft->state != DRAFT_NONE || !pane_is_empty(&host->pane.keys))
+    if (aside->len == 0 || draft->state != DRAFT_NONE || !pane_is_empty(&host->pane.keys) ||
+        typed_untold(host) != NULL)
         return;
     enum agent_state state = host->backend->state(host);
     /* messages that wait for a provider may wait for long */

@@ -9,7 +9,7 @@
 #include "host/terminal/terminal.h"
 
 #include "host/talk/memory.h"
-#include "host/talk/sleep.h"
+#include "host/talk/parts.h"
 #include "host/unwritten.h"
 #include "memory/store.h"
 
@@ -144,8 +144,8 @@ bool stored_flush(struct host *host)
     struct delivery *delivery = &host->terminal->delivery;
     struct err err = ERR_INIT;
 
-    if (!unwritten_holds(host))
-        return true;
+    if (host->talk != NULL || !unwritten_holds(host)) /* parts_keep_again() has tried */
+        return !unwritten_holds(host);
     if (open_store(host, &err) == 0 && unwritten_flush(host, delivery->store, &err) == -1) {
         host_log(host, err.text);
         unwritten_drop(host); /* a damaged store is set aside with the next message */
@@ -153,14 +153,9 @@ bool stored_flush(struct host *host)
     return !unwritten_holds(host);
 }
 
-static bool open_talk_again(struct host *host)
+static bool talk_again(struct host *host)
 {
-    return host->talk == NULL || memory_open_again(host);
-}
-
-static bool mark_again(struct host *host)
-{
-    return host->talk == NULL || sleep_mark_again(host);
+    return host->talk == NULL || parts_keep_again(host);
 }
 
 static bool keep_again(struct host *host)
@@ -172,7 +167,7 @@ static bool keep_again(struct host *host)
 
 int64_t stored_tick(struct host *host, int64_t now)
 {
-    static unwritten_try *const tries[] = {open_talk_again, stored_flush, keep_again, mark_again};
+    static unwritten_try *const tries[] = {talk_again, stored_flush, keep_again};
     struct delivery *delivery = &host->terminal->delivery;
     bool waited = host->unwritten.why[0] != '\0';
     int64_t next = unwritten_tick(host, tries, ARRAY_LEN(tries), now);

@@ -16,6 +16,7 @@
 #include "host/talk/memory.h"
 #include "host/talk/parts.h"
 #include "host/talk/queue.h"
+#include "host/talk/quota.h"
 #include "host/talk/said.h"
 #include "host/talk/sleep.h"
 #include "host/talk/turn.h"
@@ -133,6 +134,7 @@ static const struct talk_ops ops = {
     .give = teller_give,
     .succeeds = do_nothing,
     .cancel = teller_cancel,
+    .take_back = teller_take_back,
     .model = model,
     .wake = wake,
     .put_offers = put_offers,
@@ -148,6 +150,7 @@ static const struct talk_ops ops = {
     .cut_off = teller_cut_off,
     .leave = teller_leave,
     .is_at_rest = teller_is_at_rest,
+    .is_used = teller_is_used,
     .is_kept_awake = teller_is_kept_awake,
     .keep_session = teller_keep_session,
     .forget_numbers = do_nothing,
@@ -179,11 +182,18 @@ void teller_begins(struct host *host)
     struct teller *teller = host->terminal->teller;
 
     teller->heard = teller->behind = teller->asked_trust = false;
-    teller->entered = teller->enter_at = teller->trusted_at = 0;
+    teller->entered = teller->enter_at = teller->trusted_at = teller->unwanted_until = 0;
     teller->process = (struct proc_id){.pid = 0};
     teller->state = AGENT_STARTING;
     teller->trouble[0] = '\0';
     typed_forget(teller);
+}
+
+/* Returns true if a person has said yes to that question in this run, and the program starts
+ * itself anew to apply it. */
+static bool applies_trust(const struct host *host)
+{
+    return host->terminal->teller->trusted_at != 0 && host->preset->told.renews;
 }
 
 void teller_ended(struct host *host, const char *how, struct agent_end *ret)
@@ -199,9 +209,11 @@ void teller_ended(struct host *host, const char *how, struct agent_end *ret)
     sleep_process_ended(host);
     /* what it says of a session that it does not find is no event, and SessionEnd none of it; one
      * that starts itself anew to apply what it was told of trust may find its own id taken */
-    bool renews = teller->asked_trust && teller->trusted_at != 0;
+    bool renews = teller->asked_trust && applies_trust(host);
+    bool refused = teller->asked_trust && teller->trusted_at == 0;
     int64_t since = renews ? teller->trusted_at : child->started;
-    if ((!renews && (teller->outcome != OUTCOME_RESUMED || teller->state != AGENT_STARTING)) ||
+    if (refused ||
+        (!renews && (teller->outcome != OUTCOME_RESUMED || teller->state != AGENT_STARTING)) ||
         child->asked || child->exit_code <= 0 ||
         (host->terminal->watcher.ready && time_monotonic_ms() - since > RESUMED_MS))
         return;
@@ -235,12 +247,16 @@ static void begin_turn(struct host *host, const char *text)
     struct typed asked = {.from = "-"};
     bool is_known = text != NULL && typed_by(host, text, &asked);
     _cleanup_free_ char *own = asked.text, *data = asked.data;
-    struct new_prompt prompt = {
-        .text = own != NULL ? own : text, .from = asked.from, .data = data, .begins = true};
+    struct new_prompt prompt = {.text = own != NULL ? own : text,
+                                .from = asked.from,
+                                .data = data,
+                                .begins = true,
+                                .told = true};
     const struct prompt_queue *queue = &host->talk->queue;
     int64_t number = 0;
     struct err err = ERR_INIT;
 
+    teller->untold = false;
     if (host->talk->turn.on) /* its end was not told */
         turn_end(host, "end_turn", 0, NULL);
     sleep_turn_begins(host); /* also one that nobody has asked for */
@@ -270,6 +286,8 @@ static void begin_turn(struct host *host, const char *text)
         host_log(host, err.text);
         return;
     }
+    queue->prompts[queue->count - 1].unwanted = time_monotonic_ms() < teller->unwanted_until;
+    teller->unwanted_until = 0;
     turn_begin_told(host, queue->count - 1);
     lines_note(host, ROLE_USER, text, number);
 }
@@ -403,6 +421,8 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
             fail_turn(host, told);
         break;
     case TOLD_STOPPED:
+        if (host->talk->turn.on)
+            line_comes_back(host); /* also if it was a person who has stopped it */
         turn_end(host, "cancelled", 0, NULL);
         break;
     case TOLD_RETRIES:
@@ -502,9 +522,11 @@ enum agent_state teller_state(const struct host *host, enum agent_state seen)
 
     if (teller == NULL)
         return seen;
+    if (time_monotonic_ms() < teller->unwanted_until)
+        return AGENT_WORKING; /* a turn begins, and is stopped */
     if (limit_is_on(host->talk) && (teller->heard ? teller->state : seen) == AGENT_IDLE)
         return AGENT_LIMITED;
-    bool applies = teller->trusted_at != 0 && time_monotonic_ms() < teller->trusted_at + APPLY_MS;
+    bool applies = applies_trust(host) && time_monotonic_ms() < teller->trusted_at + APPLY_MS;
     if ((teller->heard ? teller->state : seen) == AGENT_IDLE &&
         (applies || (teller->heard && !host->terminal->watcher.ready))) /* it takes no keys yet */
         return watcher_asks(&host->terminal->watcher) ? AGENT_WAITING : AGENT_STARTING;
@@ -548,6 +570,7 @@ int64_t teller_tick(struct host *host, int64_t now)
             time_sooner(next, time_sooner(teller_ask_tick(host, now), teller_turn_tick(host, now)));
     next = time_sooner(next, event_tick_listeners(host, now));
     next = time_sooner(next, limit_tick(host, now));
+    next = time_sooner(next, quota_tick(host, now));
     next = time_sooner(next, budget_tick(host, now));
     return time_sooner(next, sleep_tick(host, now));
 }

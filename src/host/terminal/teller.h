@@ -9,6 +9,7 @@
  *     teller_session.c  the session of the program: which one it is started with
  *     teller_files.c    what it keeps in files, and the state that it writes there
  *     teller_lines.c    what the lines of its transcript tell
+ *     teller_rows.c     what rows of its database tell, which a kill has kept from being told
  *     teller_limit.c    limits of its provider
  *     teller_sleep.c    what keeps it awake
  *     teller_adopt.c    a session that began without mas, and goes on here
@@ -72,7 +73,7 @@ struct teller_lines {
      * `trigger`. */
     void (*take)(struct host *host, enum told_fact fact, const struct hook_told *told);
     void (*add_tool)(struct host *host, const struct hook_told *told, int64_t trigger);
-    struct lines_file told; /* what is told is read like a file, whose offset stays 0 */
+    struct lines_file told; /* what is told is read like a file; its offset is for teller_rows.c */
     struct lines_file *files;
     size_t file_count;
     struct lines_words *words; /* the oldest first */
@@ -81,6 +82,7 @@ struct teller_lines {
     char *model; /* that answered last; NULL: not known */
     enum lines_session session; /* whose files are new to the reader */
     bool is_past; /* the line that is taken */
+    bool counted; /* what that one has used is counted already */
     bool loaded; /* `words` has those of the store */
     int64_t prompt; /* of the newest turn, to which late lines belong */
     int64_t past_prompt; /* the same for lines of the past; 0: none */
@@ -116,8 +118,8 @@ struct teller {
     struct told_answer answers[PERMISSIONS_MAX];
     size_t answer_count;
     bool asked_trust; /* in this run */
-    bool trusted; /* a person has said yes to that, in this life of the host */
-    int64_t trusted_at; /* when that was in this run, if it may start itself anew behind it */
+    const char *yes; /* of told.key.trust, what a person has not pressed yet; NULL: other keys */
+    int64_t trusted_at; /* when that was in this run; 0: it was not */
     char trouble[TOLD_WORDS_MAX]; /* how the newest turn has failed, or fails to go on; "" */
     bool limited; /* that is a limit of its provider, which the program waits for itself */
     unsigned calls; /* of tools that were told without an id */
@@ -128,11 +130,14 @@ struct teller {
         bool message; /* not what a person has typed in the pane */
     } typed[TOLD_TYPED_MAX];
     size_t typed_count;
+    bool untold; /* the last of them is a message, and no turn was told since */
+    bool again; /* Enter was pressed again for it */
     bool message; /* the prompt of the turn was one */
     /* Has a message typed again: delivery_put_back(). */
     void (*put_back)(struct host *host, const struct prompt *prompt);
     int64_t entered; /* when a person pressed Enter on an unknown line, and no prompt came since */
     struct teller_lines lines; /* of its transcript */
+    int64_t unwanted_until; /* a turn that begins before that is to be stopped; monotonic */
     int64_t enter_at; /* when the newest Enter came, also one of the host; monotonic; 0: none */
     /* ---- of teller_session.c: what a change that no hook tells yet is known by */
     char **held; /* the sessions that were held open at that Enter, or since */
@@ -169,6 +174,9 @@ void teller_ask(struct host *host, const struct hook_told *told);
 void teller_asked(struct host *host, enum told_fact fact, const struct hook_told *told);
 /* A person types while a dialog may be open. */
 void teller_ask_keys(struct host *host, const char *keys, size_t len);
+/* Returns true if a person has said that the directory in which it runs is to be trusted, in any of
+ * its starts. */
+bool teller_is_trusted(const struct host *host);
 /* Returns true if it has told that it asks something. */
 bool teller_asks(const struct host *host);
 /* Answers one for a client: talk_ops.permit. */
@@ -195,11 +203,19 @@ bool typed_by(struct host *host, const char *text, struct typed *ret);
 bool typed_is(const char *a, bool has_pictures, const char *b);
 /* The program has another line now. */
 void typed_forget(struct teller *teller);
+/* Returns the message that may still stand on the line: it was typed, and no turn is told since.
+ * What begins with '/' is no prompt, and may have opened a dialog. NULL: there is none. */
+const struct typed *typed_untold(const struct host *host);
+/* Returns until when its turn is being stopped, with which what is typed may be lost; -1: not
+ * known; 0: it is not. */
+int64_t teller_stops_until(const struct host *host, int64_t now);
 
 /* ---- teller_turn.c: the rest of talk_ops */
 bool teller_is_ready(const struct host *host);
 void teller_give(struct host *host);
 bool teller_cancel(struct host *host);
+/* Takes back a prompt of which nothing was typed. */
+bool teller_take_back(struct host *host, int64_t number);
 void teller_cut_off(struct host *host);
 void teller_leave(struct host *host, int64_t turn, bool cleared);
 /* Returns true if a prompt waits because a person has typed on the line. */
@@ -274,6 +290,9 @@ bool teller_is_at_rest(const struct host *host);
 bool teller_is_kept_awake(const struct host *host, struct str *why);
 /* Returns true, and appends why, if an end of the process now would lose something. */
 bool teller_is_busy(const struct host *host, struct str *why);
+/* Returns true if a person has typed something, or is asked something, that would be lost with the
+ * program. */
+bool teller_is_used(const struct host *host);
 
 /* ---- teller_adopt.c */
 /* A request: an agent session that began without mas goes on in this agent. */
@@ -302,4 +321,19 @@ void lines_note(struct host *host, enum store_role role, const char *text, int64
 /* Returns how many lines of this run no rule was about, or could not be read: a later version of
  * the program may write others. */
 int64_t lines_passed_over(const struct host *host);
+/* Returns a hash of words, but for blanks at their ends. */
+int64_t lines_hash(const char *text);
+/* Rows of a database of the program, which are lines of the past. */
+struct lines_rows {
+    char **row;
+    size_t count;
+    size_t counted; /* so many of them are counted as used */
+    int64_t end; /* rows of the session, with those before */
+    int64_t mark; /* messages up to this number need not be compared */
+};
+void lines_take_rows(struct host *host, const struct lines_rows *rows);
 void lines_free(struct teller_lines *lines);
+
+/* ---- teller_rows.c */
+/* Reads what is new in the rows of the session, which goes on. */
+void rows_read(struct host *host);

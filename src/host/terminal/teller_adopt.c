@@ -1,7 +1,7 @@
 /*
  * A session of the program that began without mas goes on in this agent:
  *
- * 1. Its file is read once, as a whole; what is read is what counts.
+ * 1. Its file, or its rows in a database, are read once, as a whole; what is read is what counts.
  * 2. A copy of that, with an id of its own in place of the old one, is written to where the
  *    program looks in the agent's home, if its preset says that a copy is a session (told.copies).
  * 3. One transaction: the query ends, the next one begins with what was said, the copy is the
@@ -24,7 +24,9 @@
 #include "os/file.h"
 #include "os/path.h"
 #include "protocol/host.h"
+#include "session/outside.h"
 #include "session/outside_copy.h"
+#include "session/outside_rows.h"
 #include "store/workspace.h"
 
 enum {
@@ -35,6 +37,7 @@ enum {
 struct adopting {
     const struct host *host;
     const char *id, *path;
+    bool in_database; /* the file has all sessions; `text` is what its rows say of this one */
     char *text; /* whole lines of the file */
     size_t len;
     struct path_found found; /* points into `path` */
@@ -198,17 +201,56 @@ static void read_lines(struct adopting *adopting, size_t begin)
     end_turn(adopting);
 }
 
+struct adopting_rows {
+    struct str text;
+    bool too_large;
+};
+
+static bool add_row(const char *line, size_t len, void *arg)
+{
+    struct adopting_rows *rows = arg;
+
+    rows->too_large = rows->text.len + len >= OUTSIDE_COPIED_MAX;
+    if (rows->too_large)
+        return false;
+    str_addn(&rows->text, line, len);
+    str_addc(&rows->text, '\n');
+    return true;
+}
+
+static int too_large(const struct adopting *adopting, struct err *err)
+{
+    return err_set(err, MAS_CONFLICT, "'%s' is too large: the limit is %d MiB", adopting->path,
+                   OUTSIDE_COPIED_MAX >> 20);
+}
+
+static int read_rows(struct adopting *adopting, struct err *err)
+{
+    struct adopting_rows rows = {.text = STR_INIT};
+    int rc = outside_row_lines(&adopting->host->preset->told, adopting->path, adopting->id,
+                               time_monotonic_ms() + OUTSIDE_LOOK_MS, add_row, &rows, err);
+
+    adopting->len = rows.text.len;
+    adopting->text = str_steal(&rows.text);
+    if (rc == 0 && rows.too_large)
+        return too_large(adopting, err);
+    return rc == 0 && adopting->len == 0
+               ? err_set(err, MAS_NOT_FOUND, "'%s' has nothing of session %s", adopting->path,
+                         adopting->id)
+               : rc;
+}
+
 static int read_file(struct adopting *adopting, struct err *err)
 {
     struct err why = ERR_INIT;
     const char *end;
 
+    if (adopting->in_database)
+        return read_rows(adopting, err);
     if (file_read(AT_FDCWD, adopting->path, OUTSIDE_COPIED_MAX, &adopting->text, &adopting->len,
                   &why) == -1)
-        return why.number == EFBIG
-                   ? err_set(err, MAS_CONFLICT, "'%s' is too large: the limit is %d MiB",
-                             adopting->path, OUTSIDE_COPIED_MAX >> 20)
-                   : err_set(err, why.code, "%s", why.text);
+        return why.number == EFBIG ? too_large(adopting, err)
+                                   : err_set(err, why.code, "%s", why.text);
     end = memrchr(adopting->text, '\n', adopting->len);
     adopting->len = end != NULL ? (size_t)(end - adopting->text) + 1 : 0;
     return adopting->len > 0 ? 0 : err_set(err, MAS_CONFLICT, "'%s' has no line", adopting->path);
@@ -268,22 +310,37 @@ static void say_note(struct adopting *adopting)
 
 /* ---- 2. the copy */
 
-/* Finds the pattern of the preset that stands for the file. */
-static int find_pattern(struct adopting *adopting, struct err *err)
+static bool fits(struct adopting *adopting, char *const *pattern, const char *id)
 {
-    char *const *pattern = adopting->host->preset->told.kept;
-
     for (; pattern != NULL && *pattern != NULL; pattern++) {
         _cleanup_free_ char *name = NULL;
         const char *below = path_pattern_below(*pattern, &name);
         for (const char *path = adopting->path; path != NULL; path = strchr(path, '/')) {
             path += *path == '/' ? 1 : 0;
-            if (path_pattern_match(below, path, adopting->id, &adopting->found))
-                return 0;
+            if (path_pattern_match(below, path, id, &adopting->found))
+                return true;
         }
     }
+    return false;
+}
+
+/* Finds the pattern of the preset that stands for the file. */
+static int find_pattern(struct adopting *adopting, struct err *err)
+{
+    const struct preset_told *told = &adopting->host->preset->told;
+
+    if (fits(adopting, told->kept, adopting->id))
+        return 0;
+    adopting->in_database = fits(adopting, told->database, NULL);
+    if (adopting->in_database)
+        return 0;
     return err_set(err, MAS_CONFLICT, "'%s' is no session that preset '%s' keeps (told.kept)",
                    adopting->path, adopting->host->preset->name);
+}
+
+static bool copies(const struct adopting *adopting)
+{
+    return adopting->host->preset->told.copies && !adopting->in_database;
 }
 
 /* Writes the copy. *ret_at says that all of it is read; its texts belong to `adopting`. */
@@ -359,10 +416,10 @@ static int enter(struct host *host, struct adopting *adopting, struct err *err)
     struct err why = ERR_INIT;
     int64_t then = 0;
 
-    if (host->preset->told.copies && copy(adopting, &at, &why) == 0) {
+    if (copies(adopting) && copy(adopting, &at, &why) == 0) {
         adopts.session = &session;
         adopts.at = &at;
-    } else if (host->preset->told.copies) {
+    } else if (copies(adopting)) {
         _cleanup_free_ char *words =
             mem_printf("cannot copy session %s, so its words are told: %s", adopting->id, why.text);
         host_log(host, words);
@@ -408,7 +465,7 @@ int teller_request_adopt(struct host *host, struct client *client, const struct 
         return 0;
     }
     add_note(&adopting, key);
-    read_lines(&adopting, same && host->preset->told.copies ? (size_t)earlier.offset : 0);
+    read_lines(&adopting, same && copies(&adopting) ? (size_t)earlier.offset : 0);
     if (adopting.too_many)
         return err_set(err, MAS_CONFLICT, "'%s' is too large: it has more than %d messages",
                        adopting.path, SAID_MAX);

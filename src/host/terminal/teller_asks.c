@@ -9,8 +9,10 @@
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
 #include "model/key_names.h"
+#include "os/file.h"
 #include "protocol/tool_words.h"
 #include "session/env.h"
+#include "store/workspace.h"
 
 enum {
     ANSWER_MS = 10000, /* so long mas waits for the dialog on the screen */
@@ -18,7 +20,6 @@ enum {
 };
 
 #define ALLOW "allow"
-#define TRUST "trust" /* the kind of the question that comes before any hook runs */
 
 /* ---- what is asked */
 
@@ -59,14 +60,30 @@ static int64_t serial_of(const struct asked_permission *permission)
     return strtoll(permission->ticket, NULL, 10);
 }
 
-/* A person has said that the directory is to be trusted. */
+static char *trust_name(const struct host *host)
+{
+    return mem_printf("%s" WORKSPACE_HOST_TRUSTED, host->agent->id);
+}
+
+bool teller_is_trusted(const struct host *host)
+{
+    _cleanup_free_ char *name = trust_name(host);
+    const char *cwd = env_get(host->env, "PWD");
+
+    return cwd != NULL && file_is(host->run, name, cwd, strlen(cwd));
+}
+
+/* A person has said that the directory is to be trusted. It holds for later starts, too: what the
+ * program writes of it behind a wall, in its copy of a file, is gone by then. */
 static void trust(struct host *host)
 {
-    struct teller *teller = host->terminal->teller;
+    _cleanup_free_ char *name = trust_name(host);
+    const char *cwd = env_get(host->env, "PWD");
+    struct err err = ERR_INIT;
 
-    teller->trusted = true;
-    if (host->preset->told.trusted[0] != '\0')
-        teller->trusted_at = time_monotonic_ms();
+    if (cwd != NULL && file_replace(host->run, name, cwd, strlen(cwd), 0600, &err) == -1)
+        host_log(host, err.text);
+    host->terminal->teller->trusted_at = time_monotonic_ms();
 }
 
 /* Keeps what was decided, until the dialog is there. */
@@ -76,7 +93,7 @@ static void decide(struct host *host, size_t index, const struct word *option, c
     const struct asked_permission *permission = &host->talk->permissions.open[index];
 
     const struct preset_told *keys = &host->preset->told;
-    bool trusts = strcmp(permission->kind, TRUST) == 0;
+    bool trusts = strcmp(permission->kind, PERMISSION_TRUST) == 0;
 
     if (trusts && permission_allows(option))
         trust(host);
@@ -106,7 +123,7 @@ static void ask_trust(struct host *host)
     struct asked_permission asked = {
         .ticket = mem_printf("%" PRId64, ++teller->asked),
         .title = mem_printf(TRUST_ASKED "%s", cwd != NULL ? cwd : "/"),
-        .kind = mem_dup(TRUST),
+        .kind = mem_dup(PERMISSION_TRUST),
         .details = mem_dup(""),
         .tool_id = mem_dup(""),
         .alone = alone
@@ -122,6 +139,7 @@ static void ask_trust(struct host *host)
     }
     teller->asked_trust = true;
     teller->keyed = false;
+    teller->yes = host->preset->told.trust_keys;
     size_t index = permission_add(host, &asked);
     permission_tell(host, &host->talk->permissions.open[index]);
 }
@@ -260,6 +278,26 @@ static bool is_key(const char *names, const char *keys, size_t len)
            memcmp(bytes, keys, len) == 0;
 }
 
+/* Takes what a person types while it asks whether its directory is to be trusted: the keys of the
+ * preset, or Enter where yes is chosen already. */
+static void take_trust_keys(struct host *host, const char *keys, size_t len)
+{
+    struct teller *teller = host->terminal->teller;
+    const char *all = host->preset->told.trust_keys;
+    char bytes[KEY_BYTES];
+
+    if (teller->yes == NULL)
+        return;
+    bool chosen = teller->yes == all && strchr(all, ' ') == NULL && len == 1 && keys[0] == '\r';
+    bool fits = key_next(&teller->yes, bytes) && strlen(bytes) == len && bytes[0] == keys[0] &&
+                (len == 1 || memcmp(bytes + 2, keys + 2, len - 2) == 0); /* ESC [ or ESC O */
+    bool over = chosen || (fits && teller->yes[0] == '\0');
+    if (over)
+        trust(host);
+    if (over || !fits)
+        teller->yes = NULL;
+}
+
 void teller_ask_keys(struct host *host, const char *keys, size_t len)
 {
     static const char moves[] = "ABCDZ"; /* arrows, and Tab with Shift */
@@ -267,16 +305,18 @@ void teller_ask_keys(struct host *host, const char *keys, size_t len)
     const struct preset_told *told = &host->preset->told;
     bool report = len > 1 && keys[0] == '\033' && (len != 3 || strchr(moves, keys[2]) == NULL);
 
-    if (!teller_asks(host) || report || !watcher_asks(&host->terminal->watcher))
+    if (!teller_asks(host) || report)
+        return;
+    if (strcmp(host->talk->permissions.open[0].kind, PERMISSION_TRUST) == 0)
+        take_trust_keys(host, keys, len);
+    if (!watcher_asks(&host->terminal->watcher))
         return;
     bool first = !teller->keyed;
     /* a dialog that has just come may not take it: what the program does next tells */
     bool fresh = teller->shown == 0 || time_monotonic_ms() < teller->shown + FRESH_MS;
     teller->keyed = true;
-    bool trusts = strcmp(host->talk->permissions.open[0].kind, TRUST) == 0;
-    if (first && trusts && (is_key(told->trust_keys, keys, len) || is_key("Enter", keys, len)))
-        trust(host);
-    if (!first || fresh || host->talk->permissions.open[0].alone != NULL || trusts)
+    if (!first || fresh || host->talk->permissions.open[0].alone != NULL ||
+        strcmp(host->talk->permissions.open[0].kind, PERMISSION_TRUST) == 0)
         return; /* it may be the end of a longer answer: what the program does next tells */
     if (is_key(told->allow, keys, len))
         close_first(host, true);

@@ -64,17 +64,20 @@ static int write_file(int dir, const char *path, const char *text, struct err *e
                        : file_create(above, name, text, strlen(text), 0600, err);
 }
 
-/* Writes files with the placeholders replaced into a directory of the role, which is made. */
-static int write_files(int above, const char *name, const struct kv *files,
-                       const struct told_values *values, struct err *err)
+/* Makes a directory of the role. */
+static int make_dir(int above, const char *name, struct err *err)
 {
-    _cleanup_close_ int dir = path_make_dir(above, name, 0700);
+    int dir = path_make_dir(above, name, 0700);
 
-    if (dir == -1)
-        return err_errno(err, "cannot create the directory '%s' of its role", name);
+    return dir == -1 ? err_errno(err, "cannot create the directory '%s' of its role", name) : dir;
+}
+
+/* Writes files with the placeholders replaced. */
+static int write_files(int dir, const struct kv *files, const struct expand_value *values,
+                       size_t count, struct err *err)
+{
     for (size_t i = 0; i < files->count; i++) {
-        _cleanup_free_ char *text =
-            expand_text(values->values, values->count, files->pairs[i].value, NULL);
+        _cleanup_free_ char *text = expand_text(values, count, files->pairs[i].value, NULL);
         if (write_file(dir, files->pairs[i].key, text, err) == -1)
             return -1;
     }
@@ -93,8 +96,14 @@ int teller_write_hooks(struct host *host, char ***argv, char ***env, struct err 
         return -1;
     _cleanup_free_ char *path = mem_printf("%s/" TOLD_DIR, above_path);
     told_values_make(told, program, path, &values);
-    if (write_files(above, TOLD_DIR, &told->files, &values, err) == -1 ||
-        write_files(above, WORKSPACE_ROLE_HOME, &told->homes, &values, err) == -1)
+    struct teller_id_values trusted;
+    teller_id_values(host, "", &trusted);
+    _cleanup_close_ int own = make_dir(above, TOLD_DIR, err);
+    _cleanup_close_ int home = own != -1 ? make_dir(above, WORKSPACE_ROLE_HOME, err) : -1;
+    if (home == -1 || write_files(own, &told->files, values.values, values.count, err) == -1 ||
+        write_files(home, &told->homes, values.values, values.count, err) == -1 ||
+        (teller_is_trusted(host) && write_files(home, &told->trusted_homes, trusted.values,
+                                                ARRAY_LEN(trusted.values), err) == -1))
         return -1;
     expand_words(values.values, values.count, told->args, argv);
     role_add_variables(host, &told->env, values.values, values.count,

@@ -14,6 +14,7 @@
 #include "host/talk/budget.h"
 #include "host/talk/event.h"
 #include "host/talk/memory.h"
+#include "host/talk/quota.h"
 #include "host/talk/said.h"
 #include "host/talk/turn.h"
 #include "host/talk/usage.h"
@@ -38,7 +39,7 @@ static struct teller_lines *lines_of(const struct host *host)
 
 /* ---- words that are told twice */
 
-static int64_t hash_words(const char *text)
+int64_t lines_hash(const char *text)
 {
     size_t len = strlen(text);
 
@@ -68,7 +69,7 @@ static void add_words(struct teller_lines *lines, const struct lines_words *word
 static bool take_words(struct teller_lines *lines, enum store_role role, bool by_line,
                        const char *text, struct lines_words *ret)
 {
-    int64_t hash = hash_words(text);
+    int64_t hash = lines_hash(text);
 
     for (size_t i = 0; i < lines->word_count; i++) {
         const struct lines_words *words = &lines->words[i];
@@ -91,7 +92,7 @@ bool lines_have_told(struct host *host, enum store_role role, const char *text)
 void lines_note(struct host *host, enum store_role role, const char *text, int64_t number)
 {
     struct teller_lines *lines = lines_of(host);
-    const struct lines_words words = {.role = role, .hash = hash_words(text), .number = number};
+    const struct lines_words words = {.role = role, .hash = lines_hash(text), .number = number};
 
     if (host->preset->told.line_count == 0)
         return;
@@ -108,7 +109,7 @@ static bool load_words(const struct store_item *item, void *arg)
     struct teller_lines *lines = arg;
     const struct lines_words words = {
         .role = item->role,
-        .hash = hash_words(item->role == ROLE_TOOL && item->key != NULL ? item->key : item->text),
+        .hash = lines_hash(item->role == ROLE_TOOL && item->key != NULL ? item->key : item->text),
         .number = item->number,
         .cut = item->role == ROLE_USER && item->state == MESSAGE_INTERRUPTED,
     };
@@ -152,14 +153,14 @@ static bool compare_asked(const struct store_item *item, void *arg)
 {
     struct was_asked *asked = arg;
 
-    asked->found = hash_words(item->text) == asked->hash;
+    asked->found = lines_hash(item->text) == asked->hash;
     return !asked->found;
 }
 
 bool lines_was_asked(struct host *host, const char *text)
 {
     const struct store_filter filter = {.agent = host->agent->id, .roles = 1U << ROLE_USER};
-    struct was_asked asked = {.hash = hash_words(text)};
+    struct was_asked asked = {.hash = lines_hash(text)};
     struct err err = ERR_INIT;
 
     (void)memory_kept(
@@ -197,7 +198,7 @@ static void take_says(struct host *host, const char *text)
     } else {
         add_late(host, text, lines->prompt);
     }
-    words.hash = hash_words(text);
+    words.hash = lines_hash(text);
     add_words(lines, &words, lines->is_past ? PAST_WORDS_MAX : WORDS_MAX);
 }
 
@@ -352,13 +353,18 @@ static bool goes_on(enum told_fact fact, const struct hook_told *told)
     return fact == TOLD_TOOL && told->tool == NULL;
 }
 
-static void take(struct host *host, struct lines_file *file, enum told_fact fact,
+static void take(struct host *host, struct lines_file *file, const struct line_rule *rule,
                  const struct line_told *line)
 {
+    enum told_fact fact = rule->fact;
     struct lines_words words;
 
+    if (fact == TOLD_USAGE && lines_of(host)->counted)
+        return;
     if (fact == TOLD_USAGE)
         take_usage(host, file, line);
+    else if (fact == TOLD_QUOTA && !lines_of(host)->is_past)
+        quota_told(host, rule, line);
     else if (fact == TOLD_SAYS)
         take_says(host, line->told.answer);
     else if (lines_of(host)->is_past)
@@ -398,7 +404,7 @@ static void take_line(const char *text, size_t len, void *arg)
             continue;
         is_known = true;
         if (told->lines[i].fact != TOLD_NOTHING && (!told->lines[i].past || lines->is_past))
-            take(host, reading->file, told->lines[i].fact, &line);
+            take(host, reading->file, &told->lines[i], &line);
     }
     lines->known += is_known ? 1 : 0;
     lines->unknown += is_known ? 0 : 1;
@@ -432,6 +438,17 @@ static void keep(struct host *host, struct lines_file *file)
         (struct store_spending){.tokens = token_counts_none(), .used = -1, .size = -1, .model = ""};
 }
 
+/* Goes on where the store says. */
+static void go_on(struct lines_file *file, const struct store_transcript *at)
+{
+    file->read = (struct transcript){.offset = at->offset, .tail = at->tail};
+    if (at->once == 0)
+        return;
+    file->once[file->once_count++].hash = at->once;
+    for (size_t i = 0; i < TOKEN_KIND_COUNT; i++)
+        file->once[0].tokens.of[i] = TOKENS_MAX;
+}
+
 /* Finds a file by its name. A new one goes on where the store says. */
 static struct lines_file *know_file(struct host *host, const char *name, int fd)
 {
@@ -452,13 +469,8 @@ static struct lines_file *know_file(struct host *host, const char *name, int fd)
     lines->files = mem_room(lines->files, lines->file_count, sizeof *lines->files);
     struct lines_file *file = &lines->files[lines->file_count++];
     *file = (struct lines_file){.name = mem_dup(name),
-                                .read = {.offset = at.offset, .tail = at.tail},
                                 .past = lines->session != LINES_NEW ? st.st_size : 0};
-    if (at.once != 0) {
-        file->once[file->once_count++].hash = at.once;
-        for (size_t i = 0; i < TOKEN_KIND_COUNT; i++)
-            file->once[0].tokens.of[i] = TOKENS_MAX;
-    }
+    go_on(file, &at);
     if (rc == 0 && lines->session == LINES_ENTERED) {
         transcript_skip_all(&file->read, fd);
         keep(host, file);
@@ -523,9 +535,27 @@ void lines_take(struct host *host, const char *text, size_t len)
 
     if (host->talk->memory.store == NULL || host->terminal->teller->id[0] == '\0')
         return;
-    told->name = (char *)"";
     take_line(text, len, &reading);
     keep(host, told);
+}
+
+void lines_take_rows(struct host *host, const struct lines_rows *rows)
+{
+    struct teller_lines *lines = lines_of(host);
+    struct line_reading reading = {.host = host, .file = &lines->told};
+
+    load_past(host, rows->mark);
+    lines->told.past = INT64_MAX;
+    for (size_t i = 0; i < rows->count; i++) {
+        lines->counted = i < rows->counted;
+        take_line(rows->row[i], strlen(rows->row[i]), &reading);
+    }
+    lines->counted = false;
+    lines->told.past = 0;
+    lines->told.read.offset = rows->end;
+    keep(host, &lines->told);
+    lines->word_count = 0;
+    lines->loaded = false;
 }
 
 /* When all lines of the past are read, what they have not told again is older. */
@@ -609,11 +639,27 @@ static void forget_files(struct teller_lines *lines)
     lines->file_count = 0;
 }
 
+/* What is told has a place in the store as a file has. */
+static void begin_told(struct host *host)
+{
+    struct store *store = host->talk->memory.store;
+    struct store_transcript at = {.offset = 0};
+    struct err err = ERR_INIT;
+
+    lines_of(host)->told = (struct lines_file){.name = (char *)""};
+    if (store == NULL || host->terminal->teller->id[0] == '\0')
+        return;
+    int rc = store_transcript_read(store, host->terminal->teller->id, "", &at, &err);
+    if (memory_kept(host, rc == -1 ? -1 : 0, &err))
+        go_on(&lines_of(host)->told, &at);
+}
+
 void lines_begin(struct host *host, enum lines_session session)
 {
     struct teller_lines *lines = lines_of(host);
 
     forget_files(lines);
+    begin_told(host);
     lines->word_count = 0;
     lines->loaded = false;
     lines->past_prompt = 0;

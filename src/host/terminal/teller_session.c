@@ -152,10 +152,12 @@ void teller_choose_session(struct host *host, char ***argv, struct str *history)
     host->talk->session = goes_on ? mem_dup(teller->id) : NULL;
     say_outcome(host, why);
     lines_begin(host, goes_on ? LINES_RESUMED : LINES_NEW);
+    if (goes_on)
+        rows_read(host);
     struct teller_id_values as;
     teller_id_values(host, teller->id, &as);
-    if (teller->trusted)
-        expand_words(as.values, 0, told->trusted, argv);
+    if (teller_is_trusted(host))
+        expand_words(as.values, ARRAY_LEN(as.values), told->trusted, argv);
     if (teller->id[0] != '\0')
         expand_words(as.values, ARRAY_LEN(as.values), goes_on ? told->resume : told->begin, argv);
 }

@@ -4,6 +4,9 @@
  * the program before its Enter lets it wait again; a kill of the host leaves it as cut off, as
  * nobody knows whether the program has it.
  *
+ * A prompt, or a message, that is cancelled when it was typed, and before its turn is told, is
+ * stopped when that begins. Until then nothing else is typed.
+ *
  * A clear is over for mas at once. The program follows: by the line that its preset has for that,
  * else by a start anew; and what it still tells of its old session is not heard.
  */
@@ -20,6 +23,8 @@
 enum {
     GIVEN_MS = 15000, /* so long behind its Enter a prompt is waited for, while the program rests */
     CLEAR_MS = 15000, /* likewise for a new session; and before that for a program that rests */
+    STOP_AGAIN_MS = 2000, /* so long after them they are pressed again, while it works on */
+    AGAIN_MS = 5000, /* so long behind its Enter it is pressed again, if no turn is told */
     STOPPED_MS = 1000, /* so long after the keys that stop a turn its screen is believed */
 };
 
@@ -35,15 +40,22 @@ bool teller_gives(const struct host *host)
     return given(host) != NULL;
 }
 
-/* Returns true if something can be typed now, with its Enter. */
-static bool is_free(const struct host *host)
+/* Returns true if nothing is typed now, and keys would go to the program's line. */
+static bool takes_keys(const struct host *host)
 {
     const struct terminal *terminal = host->terminal;
 
     return host->child.phase == CHILD_RUNS && terminal->watcher.ready && !host->disk.paused &&
-           terminal->delivery.count == 0 && terminal->aside.len == 0 && !terminal->early.on &&
+           terminal->delivery.count == 0 && !terminal->early.on &&
            pane_is_empty(&host->pane.keys) && press_is_over(host) &&
-           host->backend->state(host) == AGENT_IDLE && !watcher_asks(&terminal->watcher);
+           !watcher_asks(&terminal->watcher);
+}
+
+/* Returns true if something can be typed now, with its Enter. */
+static bool is_free(const struct host *host)
+{
+    return takes_keys(host) && host->terminal->aside.len == 0 &&
+           host->backend->state(host) == AGENT_IDLE;
 }
 
 bool teller_is_ready(const struct host *host)
@@ -105,6 +117,30 @@ static bool take_back(struct host *host, int64_t prompt)
     return false;
 }
 
+bool teller_take_back(struct host *host, int64_t number)
+{
+    const struct delivery *delivery = &host->terminal->delivery;
+
+    if (delivery->count > 0 && delivery->queue[0].prompt == number &&
+        delivery->phase != DELIVERY_NONE) /* it is being typed */
+        return false;
+    if (!take_back(host, number))
+        return false;
+    turns_ended(host);
+    return true;
+}
+
+/* Drops a prompt of which no turn begins. */
+static void drop_given(struct host *host, const char *how, const char *why)
+{
+    struct prompt lost = queue_remove(host->talk, 0);
+
+    if (lost.unwanted)
+        queue_drop(host, &lost, false, "cancelled", NULL);
+    else
+        queue_drop(host, &lost, false, how, why);
+}
+
 void teller_given_ended(struct host *host, const char *how)
 {
     struct prompt *prompt = given(host);
@@ -114,13 +150,12 @@ void teller_given_ended(struct host *host, const char *how)
     if (prompt == NULL)
         return;
     turns_ended(host);
-    if (take_back(host, prompt->number)) {
+    if (take_back(host, prompt->number) && !prompt->unwanted) {
         prompt->begun = prompt->given = false;
         memory_update(host, prompt->number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
         return;
     }
-    struct prompt lost = queue_remove(host->talk, 0);
-    queue_drop(host, &lost, false, HOST_END_STOPPED, how);
+    drop_given(host, HOST_END_STOPPED, how);
 }
 
 /* Ends a prompt of which the program tells nothing. Returns when to call again. */
@@ -135,23 +170,72 @@ static int64_t tick_given(struct host *host, int64_t now)
         return until;
     if (host->terminal->watcher.state != AGENT_IDLE)
         return now + STOPPED_MS;
-    struct prompt lost = queue_remove(host->talk, 0);
     turns_ended(host);
-    queue_drop(host, &lost, false, HOST_END_FAILED,
-               "the program has told of no turn with this prompt");
+    drop_given(host, HOST_END_FAILED, "the program has told of no turn with this prompt");
     return -1;
+}
+
+/* ---- an Enter that is lost */
+
+/* Presses Enter again behind such a message while the program rests: when it is busy, one may be a
+ * new line for it, or nothing; on an empty line it is nothing. If no turn is told then either, the
+ * text is taken off the line before the next message. */
+static int64_t tick_untold(struct host *host, int64_t now)
+{
+    struct teller *teller = host->terminal->teller;
+    const struct terminal *terminal = host->terminal;
+    const struct typed *typed = typed_untold(host);
+    int64_t again = teller->enter_at + AGAIN_MS, end = teller->enter_at + GIVEN_MS;
+
+    if (typed == NULL)
+        return -1;
+    if (now >= end) {
+        teller->untold = false;
+        line_may_have(host, typed->text);
+        return -1;
+    }
+    if (teller->again || now < again)
+        return teller->again ? end : again;
+    if (takes_keys(host) && terminal->draft.state == DRAFT_NONE && now >= teller->unwanted_until &&
+        terminal->watcher.state == AGENT_IDLE && (!teller->heard || teller->state == AGENT_IDLE)) {
+        teller->again = true;
+        press_keys(host, "Enter");
+    }
+    return now + STOPPED_MS;
 }
 
 /* ---- cancel */
 
+/* Returns true if a message is being typed, or was typed of which no turn is told yet. */
+static bool begins_soon(const struct host *host, int64_t now)
+{
+    const struct teller *teller = host->terminal->teller;
+    const struct delivery *delivery = &host->terminal->delivery;
+
+    return !host->talk->turn.on &&
+           ((delivery->phase != DELIVERY_NONE && !delivery->queue[0].answers) ||
+            (teller->typed_count > 0 && teller->typed[teller->typed_count - 1].message &&
+             now < teller->enter_at + GIVEN_MS));
+}
+
 bool teller_cancel(struct host *host)
 {
+    struct teller *teller = host->terminal->teller;
     enum agent_state state = host->backend->state(host);
+    int64_t now = time_monotonic_ms();
 
-    if (host->child.phase != CHILD_RUNS || host->preset->told.stop[0] == '\0' ||
-        (state != AGENT_WORKING && state != AGENT_WAITING && !host->terminal->teller->limited))
+    if (host->child.phase != CHILD_RUNS || host->preset->told.stop[0] == '\0')
+        return false;
+    if (now < teller->unwanted_until)
+        return true;
+    if ((teller->state == AGENT_IDLE || !teller->heard) && begins_soon(host, now)) {
+        teller->unwanted_until = now + GIVEN_MS;
+        return true;
+    }
+    if (state != AGENT_WORKING && state != AGENT_WAITING && !teller->limited)
         return false;
     press_keys(host, host->preset->told.stop);
+    line_comes_back(host);
     return true;
 }
 
@@ -171,8 +255,14 @@ int64_t teller_cancel_tick(struct host *host, int64_t now, bool *ret_stopped)
     const struct terminal *terminal = host->terminal;
     int64_t due = terminal->press.at + STOPPED_MS;
     *ret_stopped = press_is_over(host) && now >= due && terminal->watcher.state == AGENT_IDLE;
-    if (*ret_stopped || now < turn->cancel_until)
-        return time_sooner(due > now ? due : -1, turn->cancel_until);
+    if (*ret_stopped)
+        return -1;
+    int64_t again = terminal->press.at + STOP_AGAIN_MS;
+    if (press_is_over(host) && now >= again && terminal->watcher.state == AGENT_WORKING)
+        (void)teller_cancel(host); /* it had not begun, and took no keys for that */
+    if (now < turn->cancel_until)
+        return time_sooner(time_sooner(due > now ? due : -1, again > now ? again : -1),
+                           turn->cancel_until);
     turn->cancelled = false; /* it can be tried again */
     turn->cancel_until = -1;
     memory_say(host, true, "the program goes on with the turn that it was told to stop");
@@ -234,7 +324,8 @@ static int64_t tick_clear(struct host *host, int64_t now)
 
 int64_t teller_turn_tick(struct host *host, int64_t now)
 {
-    int64_t next = time_sooner(tick_clear(host, now), tick_given(host, now));
+    int64_t next = time_sooner(tick_untold(host, now),
+                               time_sooner(tick_clear(host, now), tick_given(host, now)));
     int64_t held = line_held(host, now);
 
     turn_run(host);

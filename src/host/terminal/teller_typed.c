@@ -21,6 +21,17 @@ void typed_forget(struct teller *teller)
 {
     while (teller->typed_count > 0)
         drop_typed(teller, 0);
+    teller->untold = false;
+}
+
+const struct typed *typed_untold(const struct host *host)
+{
+    const struct teller *teller = host->terminal->teller;
+
+    return teller != NULL && teller->untold && teller->typed_count > 0 &&
+                   teller->typed[teller->typed_count - 1].text[0] != '/'
+               ? &teller->typed[teller->typed_count - 1]
+               : NULL;
 }
 
 void typed_add(struct host *host, const char *text, size_t len, const char *data, const char *from,
@@ -41,8 +52,13 @@ void typed_add(struct host *host, const char *text, size_t len, const char *data
 void teller_typed(struct host *host, const char *text, size_t len, const char *data,
                   const char *from)
 {
-    if (host->terminal->teller != NULL)
-        typed_add(host, text, len, data, from, true);
+    struct teller *teller = host->terminal->teller;
+
+    if (teller == NULL)
+        return;
+    typed_add(host, text, len, data, from, true);
+    teller->untold = !host->talk->turn.on; /* in a turn the program may keep it until that ends */
+    teller->again = false;
 }
 
 static bool is_space(char c)
@@ -88,4 +104,20 @@ bool typed_by(struct host *host, const char *text, struct typed *ret)
     bool is_typed = teller->entered != 0 && time_monotonic_ms() - teller->entered <= TYPED_MS;
     teller->entered = 0;
     return is_typed;
+}
+
+int64_t teller_stops_until(const struct host *host, int64_t now)
+{
+    const struct teller *teller = host->terminal->teller;
+
+    if (teller == NULL)
+        return 0;
+    const struct prompt_queue *queue = &host->talk->queue;
+    const struct turn *turn = &host->talk->turn;
+    if (now < teller->unwanted_until)
+        return teller->unwanted_until;
+    if (queue->count > 0 && queue->prompts[0].given && queue->prompts[0].unwanted &&
+        host->terminal->delivery.queue[0].prompt == 0)
+        return -1;
+    return turn->on && turn->cancelled ? turn->cancel_until : 0;
 }

@@ -93,6 +93,7 @@ struct terminal {
     struct watcher watcher;
     struct draft draft;
     size_t draft_screens; /* watcher.screens when the draft was typed */
+    size_t gives_back; /* Ctrl-U, for a prompt that may stand on the line: line_may_have() */
     struct str aside; /* what a person had typed, taken off the line for a message */
     struct early early; /* what was typed before it was ready */
     struct delivery delivery;
@@ -169,9 +170,13 @@ int64_t line_held(const struct host *host, int64_t now);
 int64_t line_held_until(struct host *host, int64_t now);
 /* Returns why it waits, for the line or for a budget; NULL: it does not. The caller frees it. */
 char *line_held_why(struct host *host);
-/* Appends the key that takes the text of a person off the line, if Enter follows the first message.
+/* Appends the keys that take the text of a person off the line, if Enter follows the first message.
  */
 void line_put_aside(struct host *host, struct str *to);
+/* This text may stand on the line, and is taken off it before the next message. */
+void line_may_have(struct host *host, const char *text);
+/* The turn is stopped, and its prompt may stand on the line again. */
+void line_comes_back(struct host *host);
 /* Types that text again, on an empty line of an agent that rests. */
 void line_give_back(struct host *host, int64_t now);
 /* Shows it in the pane, as the agent has ended. */

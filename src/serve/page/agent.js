@@ -1,5 +1,5 @@
 // One agent: what it asks, a prompt to it, and one of three panels.
-import {agentPath, get, post} from "/page/api.js";
+import {agentPath, get, post, sessionPath} from "/page/api.js";
 import {Asides} from "/page/asides.js";
 import {asksOf, askCard, askKey} from "/page/asks.js";
 import {Changes} from "/page/changes.js";
@@ -7,7 +7,7 @@ import {Composer} from "/page/compose.js";
 import {Conversation} from "/page/conversation.js";
 import {act, button, confirm, el, fill, refresher, say, setText} from "/page/dom.js";
 import {Screen} from "/page/screen.js";
-import {badTurn} from "/page/store.js";
+import {badTurn, nameOf} from "/page/store.js";
 
 const PANELS = {conversation: [Conversation, "Conversation"], screen: [Screen, "Screen"],
     changes: [Changes, "Changes"]};
@@ -20,7 +20,11 @@ export class AgentView {
     #agent;
     #panel;
     #permissions = el("div", {class: "permissions", role: "region", "aria-label": "What the agent asks"});
+    #session = el("span");
+    #name = el("h2", {tabindex: "-1"});
     #state = el("p", {class: "note", role: "status"});
+    #used = el("p", {class: "used"});
+    #where = refresher(() => this.#readWhere(), 1000);
     #asides;
     #composer;
     #cancel = button("Cancel turn",
@@ -30,16 +34,18 @@ export class AgentView {
     #wake = button("Wake", () => act(this.#wake, () => this.#do("/wake", "The agent is awake.")));
     #sleep = button("Put to sleep", () => act(this.#sleep, () => this.#do("/sleep", "The agent is asleep.")));
     #restart = button("Restart", () => this.#askRestart());
-    #settings = el("div", {class: "settings"});
+    #settings = el("div", {class: "settings owner"});
     #more = el("details", {class: "more"}, el("summary", {}, "More"), el("div", {class: "panel"}, this.#settings,
         el("p", {class: "row"}, this.#clear, this.#wake, this.#sleep, this.#restart)));
     #asked = 0; // how often its state was asked
     #shown = 0; // which of these answers is shown
     #read = refresher(() => this.#readState(), 30);
 
-    constructor({id, agent, panel}, nameOf) {
+    constructor({id, agent, panel}, session) {
         this.#id = id;
         this.#agent = agent;
+        this.#session.textContent = nameOf(session);
+        this.#name.textContent = agent;
         this.title = `${agent} · mas`;
         const name = PANELS[panel] ? panel : "conversation";
         this.#panel = new PANELS[name][0](id, agent);
@@ -61,14 +67,15 @@ export class AgentView {
         this.#cancel.hidden = true;
         this.#more.inert = true; // and not hidden: what is there from the beginning does not move later
         this.node.append(
-            el("p", {class: "up"}, el("a", {href: `#/s/${id}`}, nameOf(id))),
-            el("div", {class: "head"}, el("h2", {tabindex: "-1"}, `Agent ${agent}`), this.#state),
+            el("div", {class: "head"}, el("p", {class: "up"}, el("a", {href: `#/s/${id}`}, this.#session), " ›"),
+                this.#name, this.#state, this.#used),
             el("nav", {class: "tabs", "aria-label": "Views of the agent"}, tabs),
             this.#panel.node, ...(name === "changes" ? [this.#permissions]
                 : [this.#asides.node, this.#permissions, this.#composer.node]));
     }
 
     async begin() {
+        this.#where();
         // a stopped session still has its conversation, and no screen
         const [state, panel] = await Promise.allSettled([this.#readState(), this.#panel.begin(), this.#asides.begin()]);
         if (panel.status === "rejected" && panel.reason.status !== 410)
@@ -82,13 +89,27 @@ export class AgentView {
             return;
         this.#panel.event(type, data);
         this.#asides.event(type, data);
-        if (type !== "live")
-            this.#read();
+        if (type === "live")
+            return;
+        this.#read();
+        this.#where();
     }
 
     end() {
         this.#read.cancel();
+        this.#where.cancel();
         this.#panel.end();
+    }
+
+    // In which session, with which role, and how much of its context and of money is used.
+    async #readWhere() {
+        const session = await get(sessionPath(this.#id));
+        const {role, usage} = session.agents.find(({id}) => id === this.#agent) ?? {};
+        setText(this.#session, nameOf(session));
+        setText(this.#name, role ? `${this.#agent} ${role}` : this.#agent);
+        const full = usage?.contextSize > 0 ? `${Math.round(usage.contextUsed * 100 / usage.contextSize)} %` : "";
+        const cost = usage?.cost > 0 ? `${usage.cost.toFixed(2)} ${usage.currency ?? ""}`.trim() : "";
+        setText(this.#used, [full, cost].filter(Boolean).map((text) => `· ${text}`).join(" "));
     }
 
     async #readState() {

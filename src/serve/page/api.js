@@ -3,6 +3,7 @@
 // A paired browser has its token in two halves: one in a cookie that no script can read, one here, in
 // the storage of this origin, which a server at another port cannot read. Otherwise a person has
 // typed a bearer token, which is kept for this tab.
+const ANSWER_MS = [15000, 30000, 60000]; // for an answer; what may be sent again is, as it may be lost on the way
 let bearer = sessionStorage.getItem("token");
 const half = () => localStorage.getItem("half"); // read anew: another tab may have signed in again
 
@@ -39,17 +40,21 @@ async function read(response) {
     }
 }
 
-// Asks the server who this browser is: {name, right}. Fails with 401 if it is nobody.
+// Asks the server who this browser is: {name, right}, and of a guest {session, agents}. Fails with 401 if it is
+// nobody. What is only for the owner (.owner) is not shown to a guest.
 export async function whoami() {
     const answer = await get("/pair");
     document.body.dataset.right = answer.right;
+    document.body.classList.toggle("guest", answer.session !== undefined);
     return answer;
 }
+
+export const isGuest = () => document.body.classList.contains("guest");
 
 // Gives the code that `mas serve pair` shows, and keeps what it gets for it.
 export async function pair(code) {
     setToken(null);
-    localStorage.setItem("half", (await post("/pair", {code})).pageToken);
+    localStorage.setItem("half", (await request("POST", "/pair", {body: {code}, again: true})).body.pageToken);
     await whoami();
 }
 
@@ -61,42 +66,37 @@ export async function signOut() {
     localStorage.removeItem("half");
 }
 
-async function request(method, path, body, signal) {
-    const init = {method, signal, cache: "no-store", credentials: "same-origin", redirect: "error"};
+// Returns {body, etag}, or null if it is still what had this tag. With `again`, it does no harm to send it twice.
+async function request(method, path, {body, etag, again = method === "GET"} = {}) {
+    const init = {method, cache: "no-store", credentials: "same-origin", redirect: "error"};
     const file = body instanceof Blob;
-    init.headers = headers(body === undefined ? {} : {"Content-Type": file ? body.type : "application/json"});
+    init.headers = headers({...(body === undefined ? {} : {"Content-Type": file ? body.type : "application/json"}),
+        ...(etag ? {"If-None-Match": etag} : {})});
     if (body !== undefined)
         init.body = file ? body : JSON.stringify(body);
-    let response;
-    try {
-        response = await fetch(path, init);
-    } catch (error) {
-        if (error.name === "AbortError")
-            throw error;
-        throw new ApiError(0, {message: "The server does not answer; nothing was changed that it did not say."});
+    for (let tries = 0; ; tries++) {
+        let response, answer;
+        try {
+            response = await fetch(path, {...init, ...(again ? {signal: AbortSignal.timeout(ANSWER_MS[tries])} : {})});
+            answer = await read(response);
+        } catch (error) {
+            if (error.name === "TimeoutError" && tries + 1 < ANSWER_MS.length)
+                continue;
+            throw new ApiError(0, {message: "The server does not answer; nothing was changed that it did not say."});
+        }
+        if (response.status === 304)
+            return null;
+        if (!response.ok)
+            throw new ApiError(response.status, answer.error ?? {});
+        return {body: answer, etag: response.headers.get("ETag")};
     }
-    const answer = await read(response);
-    if (!response.ok)
-        throw new ApiError(response.status, answer.error ?? {});
-    return answer;
 }
 
-// Gets {body, etag}, or null if it is still what had this tag.
-export async function getIf(path, etag) {
-    const response = await fetch(path, {cache: "no-store", credentials: "same-origin", redirect: "error",
-        headers: headers(etag ? {"If-None-Match": etag} : {})});
-    if (response.status === 304)
-        return null;
-    const body = await read(response);
-    if (!response.ok)
-        throw new ApiError(response.status, body.error ?? {});
-    return {body, etag: response.headers.get("ETag")};
-}
-
-export const get = (path, signal) => request("GET", path, undefined, signal);
+export const getIf = (path, etag) => request("GET", path, {etag});
+export const get = async (path) => (await request("GET", path)).body;
 // `body` is an object, or a file, which is sent as it is.
-export const post = (path, body = {}) => request("POST", path, body);
-export const remove = (path) => request("DELETE", path);
+export const post = async (path, body = {}) => (await request("POST", path, {body})).body;
+export const remove = async (path) => (await request("DELETE", path)).body;
 
 // An address below a session, or an agent of it. Both are words without special characters.
 export const sessionPath = (id, rest = "") => `/sessions/${id}${rest}`;

@@ -11,29 +11,38 @@ import {enterView} from "/page/enter.js";
 import {Events} from "/page/events.js";
 import {SessionView} from "/page/session.js";
 import {SessionsView} from "/page/sessions.js";
-import {nameOf, Store} from "/page/store.js";
+import {Store} from "/page/store.js";
 
 const main = document.getElementById("main");
 const link = document.getElementById("link");
 const leave = document.getElementById("leave");
+document.body.dataset.runs = "true"; // start.js
 const store = new Store(() => {
     list.update();
     title();
 });
 const list = new SessionsView(document.getElementById("list"), store);
+const QUIET_S = 20; // the server says something every 15 s
+let heard = 0; // when the stream has said something
 let view = null;
 let entered = false;
 
 const events = new Events({
     state(state) {
-        setText(link, {begins: "connecting", open: "connected", lost: "Connection lost; trying again. What you see may be old.", denied: "not signed in"}[state]);
         link.dataset.state = state;
+        tellLink();
         document.body.dataset.entered = String(entered = state !== "denied" && (entered || state === "open"));
         leave.hidden = !entered;
         if (state === "denied")
             enter();
     },
+    heard() {
+        heard = Date.now();
+        tellLink();
+    },
     begin() {
+        if (!document.body.dataset.right)
+            whoami().catch(complain);
         store.begin().catch(complain);
         view?.begin().catch(complain);
     },
@@ -44,6 +53,18 @@ const events = new Events({
             say(`Agent ${data.agent} asks: ${data.title}`);
     },
 });
+
+// How old what is shown may be. Its age is not for a screen reader, which would say it each second.
+function tellLink() {
+    const {state} = link.dataset, seconds = Math.max(0, Math.floor((Date.now() - heard) / 1000));
+    const stale = heard > 0 && (state !== "open" || seconds > QUIET_S);
+    link.dataset.stale = String(stale && state !== "denied");
+    const [word, age, rest] = state === "denied" ? ["not signed in", "", ""]
+        : stale ? ["stale", ` ${seconds} s`, state === "open" ? "" : ", retrying"]
+            : [{begins: "connecting", open: "live", lost: "no answer, retrying"}[state], "", ""];
+    [word, age, rest].forEach((text, at) => setText(link.children[at], text));
+}
+setInterval(tellLink, 1000);
 
 const ROUTE = /^#\/s\/([0-9a-f-]{36})(?:\/a\/([A-Za-z0-9_-]{1,64})(?:\/(screen|changes))?)?$/;
 
@@ -64,7 +85,7 @@ function route(focus) {
     view?.end();
     const [, id, agent, panel] = ROUTE.exec(location.hash) ?? [];
     if (id && agent)
-        view = new AgentView({id, agent, panel}, (session) => nameOf(store.sessions.get(session)));
+        view = new AgentView({id, agent, panel}, store.sessions.get(id));
     else if (id)
         view = new SessionView({id});
     else

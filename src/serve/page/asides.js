@@ -1,8 +1,8 @@
 // Questions that copies of an agent answer, without a trace in its conversation. Only this page knows
 // which they are, so they are kept here while it is open; each is an operation of the server.
 import {agentPath, get, post, remove} from "/page/api.js";
-import {act, button, el, fill, hintOf, say, setText} from "/page/dom.js";
-import {blocksOf} from "/page/text.js";
+import {act, button, complain, el, fill, hintOf, say, setText} from "/page/dom.js";
+import {elementsOf, treesOf} from "/page/markdown.js";
 
 const KEPT = 5; // of one agent
 const AGENTS = 50;
@@ -78,8 +78,11 @@ export class Asides {
             card.setAttribute("aria-busy", String(!over));
             card.dataset.state = aside.state;
             setText(card.querySelector(".kind"), `Aside, ${STATES[aside.state]}`);
-            if (over && !card.querySelector(".answer").hasChildNodes())
-                card.querySelector(".answer").append(...blocksOf(aside.answer));
+            const answer = card.querySelector(".answer");
+            if (over && !answer.hasChildNodes()) {
+                answer.append(aside.answer);
+                treesOf([aside.answer]).then(([blocks]) => blocks && answer.replaceChildren(...elementsOf(blocks)), complain);
+            }
             card.querySelector(".cancel").hidden = over;
             card.querySelector(".close").hidden = !over;
         });
@@ -88,7 +91,7 @@ export class Asides {
     #card(aside) {
         const cancel = button("Cancel", () => act(cancel, async () => {
             await remove(`/operations/${aside.operation}`);
-        }), {class: "cancel", "aria-label": "Cancel the aside"});
+        }), {class: "cancel owner", "aria-label": "Cancel the aside"});
         const close = button("Close", () => {
             this.#asides.splice(this.#asides.indexOf(aside), 1);
             this.#show();

@@ -74,7 +74,7 @@ export function askCard(asked, where, answered) {
         const node = button(name, () => send(node), {class: yes ? "allow" : "deny"});
         return node;
     });
-    card.append(wrong, el("p", {class: `row ${kind === "budget" ? "full" : "answer"}`}, buttons));
+    card.append(wrong, el("p", {class: `row ${kind === "budget" ? "full owner" : "answer"}`}, buttons));
     return card;
 }
 

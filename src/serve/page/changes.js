@@ -18,7 +18,7 @@ export class Changes {
     #back = button("Previous files", () => this.#turn(-FILES));
     #next = button("Next files", () => this.#turn(FILES));
     #again = button("Refresh", () => act(this.#again, () => this.#read()));
-    #send = button("Send comments", () => act(this.#send, () => this.#deliver()), {class: "strong full"});
+    #send = button("Send comments", () => act(this.#send, () => this.#deliver()), {class: "strong full owner"});
 
     constructor(id, agent) {
         this.#id = id;

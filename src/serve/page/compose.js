@@ -1,8 +1,8 @@
 // Where a person writes to an agent. To one that talks there are three ways: a prompt, which waits
 // for its turn; now, which the agent sees in the turn that it is in; and aside, which a copy answers.
 // The last two are offered where the agent has told that it can do them.
-import {agentPath, post, sessionPath} from "/page/api.js";
-import {act, complain, el, fill, say, setText} from "/page/dom.js";
+import {agentPath, isGuest, post, sessionPath} from "/page/api.js";
+import {act, complain, el, fill, say, sendsByEnter, setText} from "/page/dom.js";
 import {Pictures} from "/page/pictures.js";
 
 const WAYS = {
@@ -36,10 +36,7 @@ export class Composer {
         this.#pictures = new Pictures(id, this.node, this.#text);
         this.node.append(el("div", {class: "row"}, this.#way, this.#pictures.add, more));
         this.#way.addEventListener("change", () => this.#name());
-        this.#text.addEventListener("keydown", (event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
-                this.node.requestSubmit();
-        });
+        sendsByEnter(this.#text, this.node);
         this.#offer(["prompt"]);
         this.#name();
     }
@@ -55,7 +52,7 @@ export class Composer {
         }
         if (state === null)
             return;
-        const ways = Object.keys(WAYS).filter((way) => way === "prompt" || state.can?.[way]);
+        const ways = Object.keys(WAYS).filter((way) => way === "prompt" || (state.can?.[way] && !(isGuest() && way === "aside")));
         this.#offer(ways);
         this.#way.hidden = !this.#talks || ways.length === 1;
         this.#isKnown();

@@ -1,14 +1,16 @@
 // The conversation with an agent as it comes. At most WINDOW messages are kept; earlier ones are
 // read when somebody asks for them, and then the latest are dropped.
 import {agentPath, get} from "/page/api.js";
-import {act, button, el, fill, refresher, setText, sizeOf, soon} from "/page/dom.js";
-import {blocksOf} from "/page/text.js";
+import {act, button, complain, el, fill, refresher, setText, sizeOf, soon} from "/page/dom.js";
+import {elementsOf, treesOf} from "/page/markdown.js";
 
 const PAGE = 50;
+const PARSE_MS = 100; // how often what comes is laid out, at most
 const WINDOW = 200;
 const TEXT_MAX = 20000; // characters of a message that are shown; the rest is in mas history
 const ROLES = {user: "You", agent: "Agent", thought: "Thought", tool: "Tool", plan: "Plan",
     permission: "Permission", mode: "Mode", note: "Note"};
+const drawn = new WeakMap(); // by element: what it shows
 const encoder = new TextEncoder();
 
 export class Conversation {
@@ -22,6 +24,7 @@ export class Conversation {
     #earlier = button("Earlier messages", () => act(this.#earlier, () => this.#readEarlier()));
     #newest = button("Newest messages", () => act(this.#newest, () => this.#readNewest()));
     #read = refresher(() => this.#readTail(), 60);
+    #parse = refresher(() => this.#readTrees(), PARSE_MS);
     #draw = soon(() => this.#show(), 30);
     #stuck = true; // to the end, where new text comes
     #none = el("p", {class: "note", hidden: true}, "Nothing has been said yet. Write the first prompt below.");
@@ -45,6 +48,7 @@ export class Conversation {
 
     end() {
         this.#read.cancel();
+        this.#parse.cancel();
         this.#draw.cancel();
         this.#sized.disconnect();
     }
@@ -75,6 +79,7 @@ export class Conversation {
         this.#total = page.total;
         this.#first = page.total - page.messages.length;
         this.#stuck = true;
+        await this.#readTrees().catch(complain);
         this.#show();
     }
 
@@ -96,7 +101,7 @@ export class Conversation {
             const others = this.#messages.filter((message) => !there.has(message.id));
             this.#messages = [...others.filter((message) => numberOf(message) < last),
                 ...page.messages.map((message) => (known.get(message.id)?.bytes ?? 0) > 0 && message.state === "open"
-                    ? known.get(message.id) : cut(message)),
+                    ? known.get(message.id) : {...cut(message), tree: known.get(message.id)?.tree}),
                 ...others.filter((message) => numberOf(message) > last)];
             this.#trim();
         }
@@ -117,6 +122,7 @@ export class Conversation {
         this.#total = page.total;
         this.#first = Math.max(0, this.#first - fresh.length);
         this.#messages = [...fresh, ...this.#messages].slice(0, WINDOW);
+        await this.#readTrees().catch(complain);
         const anchor = this.#log.firstElementChild;
         const top = anchor?.offsetTop;
         this.#stuck = false;
@@ -153,7 +159,18 @@ export class Conversation {
         this.#draw();
     }
 
+    // Until the tree of a text is there, and behind what it has of a text that still comes, the text is shown as it is.
+    async #readTrees() {
+        const wanted = this.#messages.filter(({role, text, tree}) => role === "agent" && text !== tree?.text);
+        if (wanted.length === 0)
+            return;
+        const texts = wanted.map(({text}) => text), trees = await treesOf(texts);
+        wanted.forEach((message, at) => { message.tree = {text: texts[at], blocks: trees[at] ?? [texts[at]]}; });
+        this.#draw();
+    }
+
     #show() {
+        this.#parse();
         const log = this.#log;
         log.setAttribute("aria-busy", String(this.#messages.some((message) => message.state === "open" &&
             (message.role === "agent" || message.role === "thought"))));
@@ -212,8 +229,9 @@ function patchBlocks(node, blocks) {
     let same = 0;
     while (same < blocks.length && same < node.childNodes.length && node.childNodes[same].isEqualNode(blocks[same]))
         same++;
-    if (node.childNodes[same]?.tagName === "PRE" && blocks[same]?.tagName === "PRE") { // it may have the focus
-        setText(node.childNodes[same], blocks[same].textContent);
+    const [pre, other] = [node.childNodes[same], blocks[same]].map((block) => block?.querySelector?.(":scope > pre"));
+    if (pre && other) { // it may have the focus
+        setText(pre, other.textContent);
         same++;
     }
     while (node.childNodes.length > same)
@@ -234,9 +252,12 @@ function patchMessage(node, message) {
     const text = node.querySelector(".text"), shown = (message.pictures ?? "") + message.text + rest;
     if (message.role !== "agent")
         setText(text, shown);
-    else if (text.dataset.length !== String(shown.length)) {
-        text.dataset.length = String(shown.length);
-        patchBlocks(text, blocksOf(shown));
+    else if (drawn.get(text)?.shown !== shown || drawn.get(text).tree !== message.tree) {
+        drawn.set(text, {shown, tree: message.tree});
+        const tree = message.tree && shown.startsWith(message.tree.text) ? message.tree : {text: "", blocks: []};
+        const after = shown.slice(tree.text.length);
+        patchBlocks(text, [...elementsOf(tree.blocks), ...(after.trim() === "" ? [] : [after])]
+            .map((block) => typeof block === "string" ? el("p", {}, block) : block));
     }
     node.dataset.state = message.state;
 }

@@ -27,6 +27,19 @@ export function button(text, onclick, attributes = {}) {
     return el("button", {type: "button", onclick, ...attributes}, text);
 }
 
+// Enter sends what is in a field, Shift-Enter makes a line. An input method takes Enter for itself while it composes:
+// Safari says so by the code 229 alone.
+export function sendsByEnter(field, form) {
+    field.enterKeyHint = "send";
+    field.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" || event.shiftKey || event.altKey || event.isComposing || event.keyCode === 229)
+            return;
+        event.preventDefault();
+        if (!event.repeat)
+            form.requestSubmit();
+    });
+}
+
 // Says a short text to a screen reader.
 export function say(text) {
     setText(document.getElementById("said"), text);

@@ -2,7 +2,8 @@
 import {headers} from "/page/api.js";
 import {join} from "/page/stream.js";
 
-const SILENCE_MS = 60000; // a worker that lives says something within 50 s
+const BEGIN_MS = 10000; // a worker says something as soon as it is loaded; another one waits 20 s for the cache
+const SILENCE_MS = 60000; // and something within 50 s as long as it lives
 const AGAIN_MS = 1000;
 const WORKER = "/page/stream.js";
 // Another page may be of an earlier server. Change this with the messages of stream.js, so that each kind of page
@@ -10,6 +11,7 @@ const WORKER = "/page/stream.js";
 const NAME = "1";
 // The policy that the server permits by its headers: it knows this one address, and makes no markup.
 const policy = globalThis.trustedTypes?.createPolicy("mas", {createScriptURL: () => WORKER});
+let lost = 0; // workers of which nothing was heard: one that is still being loaded would be joined by its name
 
 export class Events {
     #handlers;
@@ -17,7 +19,7 @@ export class Events {
     #port = null;
     #timer;
 
-    // handlers: event(type, data), state("begins" | "open" | "lost" | "denied"), begin(): everything has to be read again.
+    // handlers: heard(), whenever the server has said something; event(type, data), state("begins" | "open" | "lost" | "denied"), begin(): everything has to be read again.
     constructor(handlers) {
         this.#handlers = handlers;
         addEventListener("online", () => this.#port?.postMessage({wake: true}));
@@ -45,16 +47,16 @@ export class Events {
             port1.onmessage = ({data}) => this.#take(data);
             return port1;
         }
-        const worker = new SharedWorker(policy?.createScriptURL("") ?? WORKER, {type: "module", name: NAME});
-        worker.onerror = () => this.#expect(AGAIN_MS); // it could not be loaded
-        worker.port.onmessage = ({data}) => this.#take(data);
-        return worker.port;
+        const shared = new SharedWorker(policy?.createScriptURL("") ?? WORKER, {type: "module", name: `${NAME}.${lost}`});
+        shared.onerror = () => this.#expect(AGAIN_MS); // it could not be loaded
+        shared.port.onmessage = ({data}) => this.#take(data);
+        return shared.port;
     }
 
     #ask() {
         if (this.#port === null)
             return;
-        this.#expect(SILENCE_MS);
+        this.#expect(Math.min(BEGIN_MS * 4 ** lost, SILENCE_MS));
         this.#port.postMessage({headers: headers(), live: this.#live});
         this.#port.postMessage({wake: true});
     }
@@ -69,6 +71,7 @@ export class Events {
         clearTimeout(this.#timer);
         this.#timer = setTimeout(() => {
             this.#leave();
+            lost++;
             this.#handlers.state("lost");
             this.#port = this.#open();
             this.#ask();
@@ -81,6 +84,8 @@ export class Events {
             this.#leave();
             this.#port = null;
         }
+        if (!state || state === "open")
+            this.#handlers.heard();
         if (state)
             this.#handlers.state(state);
         if (begin)

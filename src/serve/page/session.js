@@ -17,7 +17,7 @@ export class SessionView {
         this.#id = id;
         this.#start.hidden = this.#stop.hidden = true;
         this.node.append(el("p", {class: "up"}, el("a", {href: "#/"}, "All sessions")), this.#title, this.#state,
-            el("p", {class: "row full"}, this.#start, this.#stop),
+            el("p", {class: "row full owner"}, this.#start, this.#stop),
             el("section", {"aria-labelledby": "agents-title"}, el("h3", {id: "agents-title"}, "Agents"), this.#agents));
     }
 

@@ -1,11 +1,12 @@
 // The list of sessions, and who waits for a person.
 import {asksOf, askCard, askKey, kindOf} from "/page/asks.js";
-import {post} from "/page/api.js";
-import {act, age, button, el, fill, setText} from "/page/dom.js";
+import {get, isGuest, post} from "/page/api.js";
+import {act, age, button, el, fill, sendsByEnter, setText} from "/page/dom.js";
 import {nameOf, order, statesOf} from "/page/store.js";
 
 const ROWS = 50; // of one page of the list
 const AGE_MS = 30000; // how often the ages are written again
+const QUOTA_MS = 60000; // how often what is used of providers' windows is asked, at most
 
 export class SessionsView {
     #store;
@@ -21,6 +22,8 @@ export class SessionsView {
         oninput: () => { this.#from = 0; this.update(); }});
     #empty = el("p", {class: "note", hidden: true}, "There are no sessions yet. On the machine of the server, ",
         el("code", {}, "mas new"), " makes one.");
+    #asked = -QUOTA_MS;
+    #quota = el("p", {class: "note", hidden: true});
     #text = el("textarea", {id: "begin", rows: 1, maxlength: 100000});
     #project = el("input", {id: "begin-project", autocomplete: "off", maxlength: 1000});
     #begin = el("button", {class: "strong"}, "Begin");
@@ -31,11 +34,11 @@ export class SessionsView {
         this.#store = store;
         node.replaceChildren(
             el("section", {"aria-labelledby": "waits-title"},
-                this.#title, this.#none, this.#waits),
+                this.#title, this.#none, this.#waits, this.#quota),
             el("section", {"aria-labelledby": "sessions-title"}, el("h2", {id: "sessions-title"}, "Sessions"),
                 el("label", {for: "filter", class: "hidden"}, "Find a session"), this.#filter, this.#count, this.#empty,
                 this.#rows, el("p", {class: "row"}, this.#back, this.#next),
-                el("form", {class: "prompt full", onsubmit: (event) => this.#submit(event)},
+                el("form", {class: "prompt full owner", onsubmit: (event) => this.#submit(event)},
                     el("label", {for: "begin", class: "hidden"}, "A sentence for a new session"),
                     el("div", {class: "write"}, this.#text, this.#begin),
                     el("label", {for: "begin-project", class: "hidden"}, "The repository of a new session"),
@@ -43,6 +46,7 @@ export class SessionsView {
         this.#filter.placeholder = "Find a session";
         this.#text.placeholder = "Begin a session with a sentence";
         this.#project.placeholder = "Its repository on the server, if it has one: /path";
+        sendsByEnter(this.#text, this.#text.form);
         setInterval(() => document.hidden || this.update(), AGE_MS);
     }
 
@@ -90,6 +94,17 @@ export class SessionsView {
         this.#count.hidden = this.#filter.hidden = this.#store.sessions.size === 0;
         this.#empty.hidden = !this.#store.known || this.#store.sessions.size > 0;
         this.#showWaits();
+        this.#showQuota();
+    }
+
+    // What is used of the windows of providers; a server that cannot say it says nothing.
+    async #showQuota() {
+        if (!this.#store.known || performance.now() - this.#asked < QUOTA_MS)
+            return;
+        this.#asked = performance.now();
+        const {quota} = isGuest() ? {quota: []} : await get("/quota").catch(() => ({quota: []}));
+        setText(this.#quota, quota.map((one) => `${one.preset} ${one.window}: ${one.percent} %`).join(", "));
+        this.#quota.hidden = quota.length === 0;
     }
 
     // Those who have waited longest come first, and nobody moves but up.

@@ -8,6 +8,7 @@
 // event that has come already is dropped by its id, which only grows. If the server no longer has
 // all of them, it sends `reset`, and the pages read everything again.
 const SLOW_MS = 500; // a stream that has not begun until then is not said to live
+const OPEN_MS = 4000; // in which a stream begins at the first attempt, and twice as long at each that follows
 const SILENCE_MS = 40000; // the server sends something every 15 s
 const RETRY_MS = [250, 500, 1000, 2000, 4000, 8000];
 const LINE_MAX = 4 << 20;
@@ -133,7 +134,7 @@ class Stream {
 
     async #follow(path, abort) {
         const more = this.#lastId > 0 ? {"Last-Event-ID": String(this.#lastId)} : {};
-        let timer = setTimeout(() => abort.abort(), SILENCE_MS);
+        let timer = setTimeout(() => abort.abort(), Math.min(OPEN_MS * 2 ** this.#failures, SILENCE_MS));
         this.#slow = setTimeout(() => this.#enter("begins"), SLOW_MS);
         try {
             const response = await fetch(path, {headers: {...this.#headers, ...more}, signal: abort.signal,

@@ -116,15 +116,14 @@ def blocks(browser):
                      f'OWN:"until [ -e {T}/go{number} ]; do sleep 0.1; done" SAY:"\\nint b;\\n```\\nThe end.\\n\\n"')
         page.wait("[...document.querySelectorAll('.log .message.agent')].pop()?.matches('[data-state=open]:has(pre)')")
         shown = "[...[...document.querySelectorAll('.log .message.agent')].pop().querySelector('.text').children]"
-        need(page.run(f"{shown}.map(one => one.className || one.tagName).join()") == "P,item,code", "not made of blocks")
-        page.run(f"window.first = {shown}[0], {shown}[2].focus()")
+        need(page.run(f"{shown}.map(one => one.className || one.tagName).join()") == "P,UL,block", "not made of blocks")
+        page.run(f"window.first = {shown}[0], {shown}[2].querySelector('pre').focus()")
         open(f"{T}/go{number}", "w").close()
         page.wait(f"{shown}.length > 3")
         need(page.run(f"{shown}[0] === window.first"), "the first block was made again")
-        need(page.run(f"document.activeElement === {shown}[2]"), "the code has lost the focus")
+        need(page.run(f"document.activeElement === {shown}[2].querySelector('pre')"), "the code has lost the focus")
         idle(page)
-        code = page.run(f"{shown}[2].textContent")
-        need(code.startswith("int a;") and code.endswith("int b;"), code)
+        page.wait(f"/^int a;\\n[^]*int b;\\n$/.test({shown}[2].querySelector('pre').textContent)")
         quiet(page, "401")
 
 
@@ -182,6 +181,32 @@ def entries(browser):
     quiet(page, "401", "403", "net::ERR_")
 
 
+@scenario
+def invited(browser, other):
+    """A guest sees one session, and nothing to do what guests may not; each view asks for nothing that is refused."""
+    for number, page in enumerate(sizes(browser)):
+        page.go(json.loads(mas("invite", ID, "--answer", "--json", "--name", f"ann{number}"))["url"])
+        page.wait("document.getElementById('link').dataset.state === 'open'")
+        page.wait("document.querySelectorAll('#list li a[href^=\"#/s/\"]').length > 0")
+        need(page.run(f"!document.body.innerHTML.includes('{other}')"), "the other session is there")
+        need(page.run("![...document.querySelectorAll('#list form')].some(visible)"), "a guest cannot begin a session")
+        page.go(f"{URL}/#/s/{ID}")
+        page.wait("document.body.dataset.view === 'session' || document.querySelector('#main h2')")
+        need(page.run("![...document.querySelectorAll('#main .owner')].some(visible)"), "what is the owner's can be seen")
+        at_agent(page)
+        mas("ask", ID, "solo", "--no-wait", f"ASK:{number}")
+        page.tap(".ask button", "Allow")
+        answers(page, "permit=yes-1")
+        for panel in "/screen", "/changes", "":
+            at_agent(page, panel)
+            page.wait("document.querySelector('.tabs a[aria-current]')")
+            page.run("new Promise(r => setTimeout(r, 300))")
+        need(page.run("![...document.querySelectorAll('#main .owner, #prompt')].some(visible)"), "what is the owner's can be seen")
+        quiet(page, "401", "409")  # this agent has no repository
+        mas("invite", "--end", f"ann{number}")
+        page.has("h2", "Sign in")
+
+
 def looked_at(page, is_seen):
     """What a browser does with a tab that is chosen, or behind another one."""
     page.run(f"Object.defineProperty(document, 'hidden', {{configurable: true, value: {json.dumps(not is_seen)}}});"
@@ -194,7 +219,7 @@ def alone(page):
 
 
 def connected(page):
-    page.wait("document.getElementById('link').textContent === 'connected'")
+    page.wait("document.getElementById('link').textContent === 'live'")
 
 
 @scenario
@@ -248,7 +273,7 @@ def windows(browser, other, pid):
     try:
         pages[2].go(f"{URL}/#/")
         for page in pages[2:]:
-            page.wait("document.getElementById('link').textContent === 'connecting'", 30)
+            page.wait("document.getElementById('link').textContent.startsWith('stale ')", 30)
     finally:
         os.kill(int(pid), signal.SIGCONT)
     for page in pages[2:]:
@@ -407,7 +432,7 @@ def ways(browser):
         said(page, "Aside answered.")
         is_text(page, "an aside")
         need("onerror" in page.run("document.querySelector('.aside .answer').textContent"), "not all of it is shown")
-        need(page.run("document.querySelector('.aside strong').textContent") == "only-aside", "the answer is not laid out")
+        page.wait("document.querySelector('.aside strong')?.textContent === 'only-aside'")
         need(page.run("!document.querySelector('.log').textContent.includes('only-aside')"), "it is in the conversation")
         need(mas("history", ID, "solo", "--json") == before, "it is in the history")
         fits(page)
@@ -422,6 +447,32 @@ def ways(browser):
         page.tap("button", "Cancel the aside")
         page.has(".aside[data-state=cancelled]")
         page.tap("button", "Close the aside")
+        quiet(page, "401")
+
+
+@scenario
+def enters(browser):
+    """Enter sends, Shift-Enter makes a line, and neither sends what an input method composes; where one is is told."""
+    for number, page in enumerate(sizes(browser)):
+        enter(page)
+        at_agent(page)
+        page.tap("#prompt")
+        page.type(f"SAY:one{number}")
+        page.key("Enter", modifiers=8, text="\r")
+        need(page.run("document.getElementById('prompt').value").endswith("\n"), "Shift-Enter made no line")
+        page.call("Input.imeSetComposition", text="に", selectionStart=1, selectionEnd=1)
+        for code in "{isComposing: true}", "{keyCode: 229}":
+            page.run("document.getElementById('prompt').dispatchEvent(new KeyboardEvent('keydown', "
+                     f"{{key: 'Enter', bubbles: true, cancelable: true, ...{code}}}))")
+        page.run("fetch('/pair').then(() => 0)")
+        need(page.run("document.getElementById('prompt').value") == f"SAY:one{number}\nに", "what is composed was sent")
+        page.type("日本")
+        page.key("Enter", text="\r")
+        page.wait("document.getElementById('prompt').value === ''")
+        page.wait(f"[...document.querySelectorAll('.message.user .text')].some(n => n.textContent === 'SAY:one{number}\\n日本')")
+        idle(page)
+        page.wait("/ ›solo generalistidle/.test(document.querySelector('.head').textContent)")
+        fits(page)
         quiet(page, "401")
 
 
@@ -474,8 +525,9 @@ def ends(browser):
         node = f".log .message{selector}[data-state={state}]"
         page.has(node, words)
         page.has(".head .note[data-state=failed]", head)
-        color = "getComputedStyle(document.querySelector('%s')).color"
-        need(page.run(f"{color % (node + ' .who')} === {color % '.head [data-state=failed]'}"), f"{state} is not red")
+        # the page may write the conversation again meanwhile, as the agent has just been started
+        nodes = f"[document.querySelector('{node} .who'), document.querySelector('.head [data-state=failed]')]"
+        page.wait(f"{nodes}.every(n => n) && new Set({nodes}.map(n => getComputedStyle(n).color)).size === 1")
 
     def again(text):
         page.tap("button", "Ask again")
@@ -652,6 +704,7 @@ def inbox(browser, other):
         page.has("#list .ask[data-kind=permission] button", "Always reject")
         page.has("#list .ask[data-kind=plan] pre", "PLAN: do CW-PLAN first")
         page.tap("#list .ask[data-kind=permission] button", "Allow")
+        page.has("p", "claude 5h: 62 %, claude week: 31 %")
         page.has("h2", "Waiting for you (1)")
         page.tap("#list .ask[data-kind=plan] button", "Yes, and ask before edits")
         page.has("p", "Nobody waits for you.")
@@ -734,6 +787,29 @@ def proxied(browser):
 
 
 @scenario
+def swallowed(browser, *words):
+    """What the page asks for is lost on the way, and nobody says so: it is asked for again. Of "2 GET /x" it is the
+    second request."""
+    from player import Swallower
+    ways = []
+    for word in words:
+        page, way, start = browser.page(*PHONE, apart=True), Swallower(URL), time.monotonic()
+        count, _, way.word = word.partition(" ")
+        way.count = int(count)
+        if "POST /pair" in word:
+            url = offer()["url"]
+        else:
+            url = URL
+            page.call("Page.addScriptToEvaluateOnNewDocument", source=f"sessionStorage.setItem('token', '{TOKEN}')")
+        page.call("Page.navigate", url=url.replace(URL, way.url))
+        ways.append((word, page, way, start))
+    for word, page, way, start in ways:
+        page.wait("document.getElementById('link').dataset.state === 'open' && document.querySelector('#list li a')")
+        need(way.word is None, f"{word} was never asked for")
+        print(f"{word}: connected after {since(start):.0f} ms")
+
+
+@scenario
 def untrusted(browser):
     """A certificate that the browser does not know: there is no page."""
     page = browser.page(*PHONE)
@@ -810,7 +886,7 @@ def keys(browser):
     page.wait("document.querySelector('#main li a')")
     tab_to("at.closest('#main li') !== null")
     page.key("Enter", text="\r")
-    page.wait("document.activeElement.textContent === 'Agent solo'")
+    page.wait("document.activeElement.matches('.agent h2')")
     tab_to("at.id === 'prompt'")
     page.type("ASK")
     page.key("Enter", modifiers=2)
@@ -903,6 +979,59 @@ def markup(browser):
         need(all("evil.example" in url for url in own), f"requests to {own}")
         need(any("Content Security Policy" in line for line in page.console), "the policy did not speak")
         need(page.run("window.evil === undefined"), "a script has run")
+
+
+@scenario
+def drawn(browser, *specification):
+    """Markdown as elements: nothing but text, links that lead to http, https or mailto, and all of the text; code is copied."""
+    text = ("# A heading\n\n> a quote with [a link](https://example.org/a) and [none](javascript:alert)\n\n"
+            "| left | right |\n|---|--:|\n| 1 | **2** |\n\n3. three\n   - deep\n\n```c\nint a;\nint b;\n```\n\n<b>text</b>\n")
+    for page in sizes(browser):
+        page.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        enter(page)
+        at_agent(page)
+        prompt(page, f"SAY:{json.dumps(text)}")
+        idle(page)
+        page.wait("document.querySelector('.message.agent .text pre')")
+        where = "document.querySelector('.message.agent .text')"
+        need(page.run(f"[...{where}.querySelectorAll('blockquote a')].map(a => `${{a.textContent}} ${{a.href}} ${{a.rel}}`).join()")
+             == "a link https://example.org/a noopener noreferrer", "the links")
+        need(page.run(f"{where}.querySelector('blockquote').textContent") == "a quote with a link and none (javascript:alert)", "the quote")
+        need(page.run(f"[...{where}.querySelectorAll('th, td')].map(n => n.tagName + n.className + n.textContent).join()")
+             == "THleft,THrightright,TD1,TDright2", "the table")
+        need(page.run(f"{where}.querySelector('ol').start === 3 && {where}.querySelector('ol ul li').textContent === 'deep'"), "the lists")
+        need(page.run(f"{where}.textContent.includes('<b>text</b>')"), "markup is not text")
+        fits(page)
+        page.tap(".message.agent .copy", "Copy")
+        page.wait("document.getElementById('said').textContent === 'Copied.'")
+        need(page.run("navigator.clipboard.readText()") == "int a;\nint b;\n", "not copied")
+        quiet(page, "401")
+    if not specification:
+        return
+    with open(specification[0], encoding="utf-8") as file:
+        texts = [example["markdown"] for example in json.load(file)]
+    page = browser.page(*DESK)
+    enter(page)
+    need(len(texts) > 600, "there are hardly examples")
+    wrong = page.run("""(async () => {
+        const {elementsOf, treesOf} = await import("/page/markdown.js");
+        const texts = TEXTS, wrong = [], made = new Set();
+        const textOf = (part) => typeof part === "string" ? part : part.parts.map(textOf).join("");
+        for (let at = 0; at < texts.length; at += 100)
+            for (const [n, tree] of (await treesOf(texts.slice(at, at + 100))).entries()) {
+                const all = document.createElement("div");
+                all.append(...elementsOf(tree));
+                all.querySelectorAll("*").forEach((one) => made.add(one.tagName));
+                const links = [...all.querySelectorAll("a")].every((a) => /^(https?|mailto):/.test(a.href));
+                all.querySelectorAll(".block > .row").forEach((row) => row.remove());
+                if (!links || all.textContent !== tree.map(textOf).join(""))
+                    wrong.push(texts[at + n]);
+            }
+        return JSON.stringify([wrong, [...made].sort()]);
+    })()""".replace("TEXTS", json.dumps(texts)))
+    wrong, made = json.loads(wrong)
+    need(not wrong, wrong)
+    need(set(made) <= set("A BLOCKQUOTE BUTTON CODE DIV EM HR LI OL P PRE SPAN STRONG TABLE TBODY TD TH THEAD TR UL".split()), made)
 
 
 @scenario
@@ -1136,6 +1265,74 @@ def axe(browser, script):
             check(page, "session")
             page.close()
     print(f"axe-core found nothing in {views} views")
+
+
+CONTRAST = """(() => {
+    const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+    const ground = (node) => {
+        for (; node; node = node.parentElement) {
+            const found = channels(getComputedStyle(node).backgroundColor);
+            if ((found[3] ?? 1) === 1) return found;
+        }
+        return [255, 255, 255];
+    };
+    const bad = [];
+    const compare = (text, color, node) => {
+        const [a, b] = [light(channels(color)), light(ground(node))];
+        const contrast = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+        if (contrast < 4.5) bad.push([text.slice(0, 40), contrast]);
+    };
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let text; (text = walk.nextNode());) {
+        const node = text.parentElement;
+        if (text.data.trim() === "" || !visible(node) || node.closest(":disabled, [inert], .hidden")) continue;
+        compare(text.data, getComputedStyle(node).color, node);
+    }
+    for (const node of document.querySelectorAll("[placeholder]"))
+        if (visible(node)) compare(node.placeholder, getComputedStyle(node, "::placeholder").color, node);
+    return bad;
+})()"""
+
+
+@scenario
+def looks(browser, pid, directory):
+    """Pictures of what the page shows, for somebody to look at, and the contrast of all its text, computed."""
+    def look(page, name):
+        fits(page)
+        need(page.run(CONTRAST) == [], f"{name}: the contrast is too low: {page.run(CONTRAST)}")
+        page.shoot(f"{directory}/{name}.png")
+
+    for width, height in PHONE, (640, 400), DESK:
+        for dark in False, True:
+            page = browser.page(width, height, dark=dark, apart=True)
+            at = f"{width}-{'dark' if dark else 'light'}"
+            page.go(URL)
+            page.has("h2", "Sign in")
+            look(page, f"enter-{at}")
+            enter(page)
+            page.wait("document.querySelector('#list li a')")
+            look(page, f"home-{at}")
+            at_agent(page)
+            with open(f"{os.path.dirname(os.path.abspath(__file__))}/answer.md", encoding="utf-8") as file:
+                prompt(page, "SAY:" + json.dumps(file.read()))
+            answers(page, "The end.")
+            idle(page)
+            look(page, f"talk-{at}")
+            page.run("document.querySelector('.log').scrollTop = 0")
+            prompt(page, "ASK")
+            page.has("#main .ask button", "Allow")
+            look(page, f"ask-{at}")
+            page.tap("#main .ask button", "Allow")
+            idle(page)
+            os.kill(int(pid), signal.SIGSTOP)
+            try:
+                page.wait("document.getElementById('link').dataset.stale === 'true'")
+                look(page, f"stale-{at}")
+            finally:
+                os.kill(int(pid), signal.SIGCONT)
+            page.close()
 
 
 @scenario

@@ -1,5 +1,6 @@
-"""A server between the page and mas-serve that passes everything on, but plays the events itself."""
-import http.client, http.server, json, threading, uuid
+"""Servers between the page and mas-serve: Player passes everything on, but plays the events itself; Swallower passes
+everything on, but one request."""
+import http.client, http.server, json, socket, threading, uuid
 
 AGENTS = 3
 
@@ -81,3 +82,44 @@ class Player:
                                           "message": f"{self.session}:{10000 + number}", "text": f"end-of-{upto}."}
                 number += 1
                 handler.wfile.write(f"id: {number + 10}\nevent: {kind}\ndata: {json.dumps(data)}\n\n".encode())
+
+
+class Swallower:
+    """Takes each connection and passes on what comes, as a network does; but once what comes begins with
+    `word` for the `count`th time, it is lost like all that follows on that connection, which stays open."""
+
+    def __init__(self, url):
+        host, _, port = url.removeprefix("http://").rpartition(":")
+        self.upstream, self.word, self.count, self.swallowed = (host, int(port)), None, 1, set()
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.server.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.server.accept()
+            server = socket.create_connection(self.upstream)
+            for ends in (client, server), (server, client):
+                threading.Thread(target=self.pass_on, args=(*ends, ends[0] is client), daemon=True).start()
+
+    def pass_on(self, source, sink, asks):
+        try:
+            while piece := source.recv(1 << 16):
+                if asks and self.word and piece.decode("latin-1").startswith(self.word):
+                    self.count -= 1
+                    if self.count == 0:
+                        self.word = None
+                        self.swallowed.add(source)
+                        while source.recv(1 << 16):
+                            pass
+                        break
+                sink.sendall(piece)
+        except OSError:
+            pass
+        if sink in self.swallowed:
+            return
+        for end in source, sink:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass

@@ -1,0 +1,131 @@
+#include "unit.h"
+
+#include "code/pr.h"
+
+#define HEAD "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+/* As gh 2.23 of Debian 12 has printed it, asking a server that answered as GitHub does. */
+static const char view[] =
+    "{\"comments\":[{\"id\":\"IC_1\",\"author\":{\"login\":\"alice\"},\"authorAssociation\":"
+    "\"MEMBER\",\"body\":\"hi\",\"createdAt\":\"2023-01-01T00:00:00Z\",\"includesCreatedEdit\":"
+    "false,\"isMinimized\":false,\"minimizedReason\":\"\",\"reactionGroups\":[],"
+    "\"viewerDidAuthor\":false},{\"id\":\"IC_2\",\"author\":{\"login\":\"eve\"},"
+    "\"authorAssociation\":\"OWNER\",\"body\":\"spam\",\"isMinimized\":true}],"
+    "\"headRefOid\":\"" HEAD
+    "\",\"number\":12,\"reviews\":[{\"id\":\"PRR_1\",\"author\":{\"login\":\"bob\"},"
+    "\"authorAssociation\":\"NONE\",\"body\":\"bad\",\"submittedAt\":\"2023-01-01T00:00:00Z\","
+    "\"includesCreatedEdit\":false,\"reactionGroups\":[],\"state\":\"CHANGES_REQUESTED\","
+    "\"commit\":{\"oid\":\"\"}},{\"id\":\"PRR_2\",\"author\":{\"login\":\"alice\"},"
+    "\"authorAssociation\":\"COLLABORATOR\",\"body\":\"\",\"state\":\"COMMENTED\"},"
+    "{\"id\":\"PRR_3\",\"author\":{\"login\":\"alice\"},\"authorAssociation\":\"OWNER\",\"body\":"
+    "\"fine\",\"state\":\"APPROVED\"}],\"state\":\"OPEN\",\"statusCheckRollup\":["
+    "{\"__typename\":\"CheckRun\",\"completedAt\":\"2023-01-01T00:00:00Z\",\"conclusion\":"
+    "\"FAILURE\",\"detailsUrl\":\"https://github.com/o/r/actions/runs/5/jobs/7\",\"name\":"
+    "\"build\",\"startedAt\":\"2023-01-01T00:00:00Z\",\"status\":\"COMPLETED\",\"workflowName\":"
+    "\"\"},{\"__typename\":\"CheckRun\",\"completedAt\":\"0001-01-01T00:00:00Z\",\"conclusion\":"
+    "\"\",\"detailsUrl\":\"https://github.com/o/r/actions/runs/5/job/8\",\"name\":\"slow\","
+    "\"startedAt\":\"2023-01-01T00:00:00Z\",\"status\":\"IN_PROGRESS\",\"workflowName\":\"\"},"
+    "{\"__typename\":\"StatusContext\",\"context\":\"ci/x\",\"startedAt\":\"0001-01-01T00:00:00Z\","
+    "\"state\":\"SUCCESS\",\"targetUrl\":\"http://x\"}],"
+    "\"url\":\"https://github.com/o/r/pull/12\"}";
+static const char lines[] =
+    "[{\"id\": 77, \"user\": {\"login\": \"alice\"}, \"author_association\": \"OWNER\", \"body\": "
+    "\"line\", \"path\": \"src/a.c\", \"line\": 3},{\"id\": 78, \"user\": {\"login\": \"eve\"}, "
+    "\"author_association\": \"CONTRIBUTOR\", \"body\": \"x\", \"path\": \"b\", \"line\": null}]";
+
+static int map(const char *seen, const char *said, struct pr *ret, struct err *err)
+{
+    _cleanup_str_ struct str v = STR_INIT, l = STR_INIT, answer = STR_INIT;
+
+    str_add(&v, seen);
+    str_add(&l, said);
+    return pr_of_gh(&v, &l, &answer, err) == -1 ? -1 : pr_read(answer.data, answer.len, ret, err);
+}
+
+TEST(what_gh_prints_is_read)
+{
+    static const struct {
+        const char *id, *author, *path, *text;
+        bool writes, changes;
+    } remarks[] = {{"IC_1", "alice", "", "hi", false, false},
+                   {"PRR_1", "bob", "", "bad", false, true},
+                   {"line-77", "alice", "src/a.c:3", "line", true, false},
+                   {"line-78", "eve", "b", "x", false, false}};
+    static const struct {
+        const char *id, *name;
+        enum pr_check_state state;
+    } checks[] = {{"7", "build", PR_FAILED}, {"8", "slow", PR_PENDING}, {"", "ci/x", PR_PASSED}};
+    _cleanup_pr_ struct pr pr = PR_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(map(view, lines, &pr, &err) == 0);
+    CHECK(pr.number == 12 && pr.state == PR_OPEN);
+    CHECK_STR(pr.url, "https://github.com/o/r/pull/12");
+    CHECK_STR(pr.head, HEAD);
+    REQUIRE(pr.check_count == ARRAY_LEN(checks) && pr.remark_count == ARRAY_LEN(remarks));
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+        CHECK_STR(pr.checks[i].id, checks[i].id);
+        CHECK_STR(pr.checks[i].name, checks[i].name);
+        CHECK(pr.checks[i].state == checks[i].state);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(remarks); i++) {
+        CHECK_STR(pr.remarks[i].id, remarks[i].id);
+        CHECK_STR(pr.remarks[i].author, remarks[i].author);
+        CHECK_STR(pr.remarks[i].path, remarks[i].path);
+        CHECK_STR(pr.remarks[i].text, remarks[i].text);
+        CHECK(pr.remarks[i].writes == remarks[i].writes);
+        CHECK(pr.remarks[i].unsure == (i == 0)); /* a member */
+        CHECK(pr.remarks[i].changes == remarks[i].changes);
+    }
+}
+
+TEST(each_word_of_a_check_is_known_or_waits)
+{
+    static const struct {
+        const char *word;
+        enum pr_check_state want;
+    } cases[] = {{"SUCCESS", PR_PASSED},    {"NEUTRAL", PR_PASSED},
+                 {"SKIPPED", PR_PASSED},    {"FAILURE", PR_FAILED},
+                 {"TIMED_OUT", PR_FAILED},  {"STARTUP_FAILURE", PR_FAILED},
+                 {"CANCELLED", PR_PENDING}, {"", PR_PENDING},
+                 {"NEW", PR_PENDING},       {"ACTION_REQUIRED", PR_PENDING}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_free_ char *text = mem_printf(
+            "{\"number\":1,\"state\":\"MERGED\",\"headRefOid\":\"" HEAD
+            "\",\"statusCheckRollup\":[{\"name\":\"n\",\"conclusion\":\"%s\",\"detailsUrl\":"
+            "\"https://ci.example/actions/7\"}]}",
+            cases[i].word);
+        _cleanup_pr_ struct pr pr = PR_INIT;
+        struct err err = ERR_INIT;
+        REQUIRE(map(text, "[]", &pr, &err) == 0);
+        CHECK(pr.state == PR_MERGED && pr.checks[0].state == cases[i].want);
+        CHECK_STR(pr.checks[0].id, "");
+    }
+}
+
+TEST(what_is_no_answer_is_refused)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"{\"number\":0,\"state\":\"open\",\"head\":\"" HEAD "\"}", "number"},
+        {"{\"number\":1,\"state\":\"OPEN\",\"head\":\"" HEAD "\"}", "state"},
+        {"{\"number\":1,\"state\":\"open\",\"head\":\"--all\"}", "head"},
+        {"{\"number\":1,\"state\":\"open\",\"head\":\"" HEAD "\",\"url\":\"a\\nb\"}", "url"},
+        {"{\"number\":1,\"state\":\"open\",\"head\":\"" HEAD "\",\"checks\":[{\"name\":\"x\"}]}",
+         "state"},
+        {"{\"number\":1,\"state\":\"open\",\"head\":\"" HEAD
+         "\",\"remarks\":[{\"id\":\"1\",\"author\":\"x\"}]}",
+         "text"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_free_ char *want = mem_printf("its answer has no good '%s'", cases[i].want);
+        struct pr pr = PR_INIT;
+        struct err err = ERR_INIT;
+        CHECK(pr_read(cases[i].text, strlen(cases[i].text), &pr, &err) == -1);
+        CHECK_STR(err.text, want);
+        CHECK(pr.url == NULL);
+    }
+}
