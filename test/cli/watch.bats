@@ -373,6 +373,7 @@ bring() {
     ok land fix --pr --watch
     before=$(remote_head)
     eventually is_over closed
+    flock "$DIR/run/$(of_watch .number).errand" true # it has ended
     [ "$(remote_head)" = "$before" ]
     rounds 1
 }
