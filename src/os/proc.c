@@ -61,8 +61,10 @@ void proc_raise_files(size_t enough)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* In the child: passes nothing of this process to the program except what the spec says. */
-__attribute__((noreturn)) static void become(const struct proc_spec *spec, const int standard[3])
+/* In the child: passes nothing of this process to the program except what the spec says. It may
+ * have the memory of this process, so it is a function with variables of its own. */
+__attribute__((noreturn, noinline)) static void become(const struct proc_spec *spec,
+                                                       const int standard[3])
 {
     int fds[3 + PROC_FDS_MAX];
     struct err err = ERR_INIT;
@@ -235,10 +237,14 @@ pid_t proc_start_here(const char *file, char *const *argv, char *const *envp, co
 
 pid_t proc_fork_into(const struct proc_spec *spec, const int standard[3])
 {
-    pid_t pid = fork();
+    sigset_t all, was;
 
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &was); /* a handler would write into our memory */
+    pid_t pid = spec->go_on == NULL ? vfork() : fork(); /* NOLINT: become() writes its own only */
     if (pid == 0)
         become(spec, standard);
+    (void)pthread_sigmask(SIG_SETMASK, &was, NULL);
     return pid;
 }
 

@@ -160,7 +160,7 @@ kept() { find "$ROOT/lost" -name "$ID-solo-*.tar.zst" 2>/dev/null; }
 
 @test "killed at any call, the work is in the tree or in lost, and the next reset goes on" {
     one --no-start
-    for call in renameat renameat2 mkdirat unlinkat flock clone,clone3 syncfs; do
+    for call in renameat renameat2 mkdirat unlinkat flock clone,clone3,vfork syncfs; do
         for n in 1 3 6 10 20; do
             echo "work of $call $n" >"$(tree_of solo)/new"
             strace -f -qq -o /dev/null -e "trace=$call" -e "inject=$call:signal=KILL:when=$n" \

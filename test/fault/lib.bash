@@ -707,7 +707,7 @@ worth_killing() {
     if [[ ${TEST_FAULT-} == full ]]; then
         cat
     elif [[ $1 == migrate-running ]]; then
-        grep -E '^(rename|unlink|mkdir|clone|pidfd_send)'
+        grep -E '^(rename|unlink|mkdir|clone|vfork|pidfd_send)'
     elif [[ $1 == clean-archive ]]; then
         grep -E '^(rename|unlink|fsync|pwrite)' # `archive` and `clean` test the rest
     else
@@ -783,7 +783,7 @@ errors_of() {
         read\ * | pread64\ * | getdents64\ * | lseek\ *) echo EIO ;;
         socket\ * | pipe2\ * | memfd_create\ * | pidfd_open\ *) echo EMFILE ;;
         connect\ *) echo EACCES ;;
-        clone\ * | clone3\ *) echo EAGAIN ;;
+        clone\ * | clone3\ * | vfork\ *) echo EAGAIN ;;
         flock\ *) echo ENOLCK ;;
         getrandom\ *) echo ENOSYS ;;
         poll\ *) echo ENOMEM ;;

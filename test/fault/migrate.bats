@@ -28,7 +28,7 @@ What cannot be seen of processes and of hosts that have gone.
 may  all    any      ^[a-z0-9_]+\(.*(<|")/proc[/">]
 may  all    any      ^(openat|getdents64)\([0-9]+<[^>]*/run>, ("\."|0x|"[a-z]\.(sock|lock)")
 may  all    any      ^openat\(.*>, "run", O_RDONLY
-may  all    any      ^(socket|connect|poll|pidfd_open|memfd_create|pipe2|clone3?)\(
+may  all    any      ^(socket|connect|poll|pidfd_open|memfd_create|pipe2|clone3?|vfork)\(
 may  all    any      ^read\([0-9]+<(pipe:|/proc)
 
 What could be put back was; what could not goes on with the next run, which follow() asks for.

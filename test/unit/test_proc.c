@@ -105,6 +105,35 @@ TEST(an_end_that_somebody_else_has_reaped_is_not_lost)
     proc_result_free(&result);
 }
 
+TEST(a_program_has_no_signal_blocked_and_this_process_keeps_its_mask)
+{
+    const char *argv[] = {"grep", "SigBlk", "/proc/self/status", NULL};
+    const struct proc_spec spec = {.file = "/bin/grep",
+                                   .argv = (char *const *)(uintptr_t)argv,
+                                   .cwd = -1,
+                                   .output_max = 100,
+                                   .timeout_ms = 60000};
+    struct proc_spec missing = spec;
+    sigset_t mine, was;
+
+    missing.file = "/bin/none";
+    (void)sigemptyset(&mine);
+    (void)sigaddset(&mine, SIGUSR1);
+    (void)sigprocmask(SIG_SETMASK, &mine, &was);
+    const struct proc_spec *const specs[] = {&missing, &spec};
+    for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
+        _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+        struct err err = ERR_INIT;
+        sigset_t now;
+        REQUIRE(proc_capture(specs[i], &result, &err) == 0);
+        CHECK_INT(result.status, specs[i] == &missing ? 127 : 0);
+        CHECK_STR(str_text(&result.out), specs[i] == &missing ? "" : "SigBlk:\t0000000000000000\n");
+        (void)sigprocmask(SIG_BLOCK, NULL, &now);
+        CHECK(sigismember(&now, SIGUSR1) == 1 && sigismember(&now, SIGUSR2) == 0);
+    }
+    (void)sigprocmask(SIG_SETMASK, &was, NULL);
+}
+
 TEST(of_a_tail_only_the_end_is_kept_and_an_endless_one_ends_in_time)
 {
     static const struct {
