@@ -27,8 +27,8 @@ def schema():
         text = source.read()
     application = int(re.search(r"APPLICATION_ID (0x[0-9a-f]+)", text).group(1), 16)
     version = int(re.search(r"VERSION (\d+)", text).group(1))
-    tables = re.sub(r"/\*.*?\*/", "", text[text.index("char schema[] ="):], flags=re.S)
-    return application, version, "".join(re.findall(r"\"([^\"]*)\"", tables[:tables.index("\n\n")]))
+    tables = re.sub(r"/\*.*?\*/", "", text[text.index(" steps[] = {"):], flags=re.S)
+    return application, version, "".join(re.findall(r"\"([^\"]*)\"", tables[:tables.index("\n};")]))
 
 
 class Memory:

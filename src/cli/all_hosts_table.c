@@ -136,7 +136,7 @@ static void put_status(const struct fleet_row *row, const char *member, struct s
 /* What the lines of `usage` are about: whichever members they have. */
 static void put_usage_key(const struct fleet_row *row, const char *member, struct str *to)
 {
-    static const char *const members[] = {"agent", "day", "model"};
+    static const char *const members[] = {"agent", "day", "model", "account"};
 
     str_addn(to, json_get_text_or(row->row, member, ""),
              str_fit(json_get_text_or(row->row, member, ""), 8));

@@ -19,15 +19,16 @@
 #include "store/workspace.h"
 
 /* What a line of the table stands for. */
-enum usage_by { BY_SESSION, BY_AGENT, BY_QUERY, BY_DAY, BY_MODEL, BY_COUNT };
-static const char *const by_names[BY_COUNT] = {"session", "agent", "query", "day", "model"};
+enum usage_by { BY_SESSION, BY_AGENT, BY_QUERY, BY_DAY, BY_MODEL, BY_ACCOUNT, BY_COUNT };
+static const char *const by_names[BY_COUNT] = {"session", "agent", "query",
+                                               "day",     "model", "account"};
 
 /* The members that tell the lines apart; "" or 0: not one of them. */
 struct usage_key {
     char session[ID_TEXT];
     char agent[TEAM_WORD_MAX + 1];
     int64_t query;
-    char *word; /* the day or the model; NULL: neither */
+    char *word; /* the day, the model or the account; NULL: none of them */
 };
 
 struct usage_line {
@@ -126,6 +127,8 @@ static char *word_of(enum usage_by by, const struct store_usage *row)
 
     if (by == BY_MODEL)
         return mem_dup(row->model);
+    if (by == BY_ACCOUNT)
+        return mem_dup(row->account);
     if (by != BY_DAY)
         return NULL;
     time_format((time_t)(row->started_ms / 1000), text);
@@ -351,11 +354,10 @@ static void print_table(const struct call *call, const struct usage_sums *sums)
     const struct {
         const char *head;
         bool is;
-    } names[] = {{"SESSION", names_session(sums)},
-                 {"AGENT", sums->by == BY_AGENT || sums->by == BY_QUERY},
-                 {"QUERY", sums->by == BY_QUERY},
-                 {"DAY", sums->by == BY_DAY},
-                 {"MODEL", sums->by == BY_MODEL}};
+    } names[] = {
+        {"SESSION", names_session(sums)}, {"AGENT", sums->by == BY_AGENT || sums->by == BY_QUERY},
+        {"QUERY", sums->by == BY_QUERY},  {"DAY", sums->by == BY_DAY},
+        {"MODEL", sums->by == BY_MODEL},  {"ACCOUNT", sums->by == BY_ACCOUNT}};
     struct table table = {.spare = spare};
     size_t named = 0;
 
@@ -418,8 +420,8 @@ static void put_line(struct json_out *out, const struct usage_line *line, enum u
         json_put_int(out, "query", line->key.query);
     if (by == BY_DAY)
         json_put(out, "day", line->key.word);
-    if (by == BY_MODEL)
-        json_put(out, "model", line->key.word[0] != '\0' ? line->key.word : NULL);
+    if (by == BY_MODEL || by == BY_ACCOUNT)
+        json_put(out, by_names[by], line->key.word[0] != '\0' ? line->key.word : NULL);
     put_figures(out, line);
     json_close(out, '}');
 }
@@ -456,7 +458,7 @@ static int read_by(struct call *call, bool one, enum usage_by *ret, struct err *
     *ret = one ? BY_AGENT : BY_SESSION;
     for (enum usage_by i = 0; word != NULL && i <= BY_COUNT; i++) {
         if (i == BY_COUNT)
-            return call_bad_value(call, "by", "session, agent, query, day or model", err);
+            return call_bad_value(call, "by", "session, agent, query, day, model or account", err);
         if (strcmp(word, by_names[i]) != 0)
             continue;
         *ret = i;
@@ -493,7 +495,7 @@ static int run_usage(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {0, "by", "WHAT", "one line for each session, agent, query, day or model"},
+    {0, "by", "WHAT", "one line for each session, agent, query, day, model or account"},
     {0, "quota", NULL, "how much is used of the windows of the providers, as the programs tell"},
     {.name = NULL},
 };

@@ -369,6 +369,12 @@ static inline const char *host_account(const struct host *host)
     const struct host_accounts *accounts = &host->accounts;
     return accounts->count > 0 ? accounts->of[accounts->next]->name : "";
 }
+/* ... and of the one with which its program was started. */
+static inline const char *host_payer(const struct host *host)
+{
+    const struct host_accounts *accounts = &host->accounts;
+    return accounts->count > 0 ? accounts->of[accounts->given]->name : "";
+}
 
 /* ---- start.c */
 /* Reads session, team, settings and preset, takes lock and socket, and reads the environment, for

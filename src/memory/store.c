@@ -67,16 +67,15 @@ int store_open(int dir, const char *session_id, const char *agent, bool write, s
                struct err *err)
 {
     _cleanup_store_ struct store *store = mem_alloc(sizeof *store);
-    bool is_empty;
 
     store->session_id = mem_dup(session_id);
     store->agent = write ? mem_dup(agent) : NULL;
     store->write = write;
     if (owner_check_reader(dir, err) == -1 ||
         db_open(dir, STORE_FILE, write ? DB_CREATE : DB_READ, &store->db, err) == -1 ||
-        store_settle(store->db, write, &is_empty, err) == -1)
+        store_settle(store->db, write, &store->version, err) == -1)
         return store_failed(err);
-    if (!write && is_empty)
+    if (store->version == 0)
         return err_set(err, MAS_NOT_FOUND, "cannot open '" STORE_FILE "': it is empty");
     if (store->agent != NULL) {
         int rc = store_begin(store, SYNC_FULL, err);

@@ -26,14 +26,16 @@ struct store {
     char *session_id;
     char *agent; /* NULL: a reader */
     bool write;
+    int version; /* of its schema: a reader's may be older */
     struct store_open_message *open; /* the open messages of this writer; a cache */
     size_t open_count;
     size_t cut_turns; /* ended when it was opened */
 };
 
-/* Creates the tables in an empty database (with `write`), and refuses one that is damaged or not of
- * mas. Sets *ret_is_empty to true if it was empty. */
-int store_settle(struct db *db, bool write, bool *ret_is_empty, struct err *err);
+/* Creates the tables in an empty database and those that an older one lacks (with `write`), and
+ * refuses one that is damaged or not of mas. *ret_version is that of its schema then; 0: it is
+ * empty. */
+int store_settle(struct db *db, bool write, int *ret_version, struct err *err);
 
 /* Fails with MAS_FAILED unless the store was opened for writing. */
 int store_may_write(const struct store *store, struct err *err);

@@ -1,18 +1,21 @@
 /*
- * A database is compared as a whole with what the schema makes in memory, so that one with other
- * tables, or with triggers, is refused before it is used. The tables and the version go in one
- * transaction, under the write lock, where both are read once more: a kill leaves an empty file.
+ * A database is compared as a whole with what the schema of its version makes in memory, so that
+ * one with other tables, or with triggers, is refused before it is used. A writer makes the tables,
+ * or those of an older version like them, and sets the version in one transaction, under the write
+ * lock, where both are read once more: a kill leaves the file as it was. A reader takes an older
+ * version as it is, and so does an older mas that has had it open since before.
  */
 
 #include "memory/store_internal.h"
 
 /* "mas" and the number of the kind of file. */
 #define APPLICATION_ID 0x6d617301
-#define VERSION 1 /* of the schema */
+#define VERSION 2 /* of the schema */
 
-/* Short columns come first, so that paging through history does not read the long texts that it
- * skips. Numbers are never reused. */
-static const char schema[] =
+/* What makes each version of the one before; what is released never changes. Short columns come
+ * first, so that paging through history does not read the long texts that it skips. Numbers are
+ * never reused. */
+static const char *const steps[] = {
     "CREATE TABLE conversation ("
     " id INTEGER PRIMARY KEY,"
     " uuid TEXT NOT NULL UNIQUE CHECK (length(uuid) = 36),"
@@ -150,7 +153,10 @@ static const char schema[] =
     " amount INTEGER NOT NULL,"
     " currency TEXT NOT NULL DEFAULT '',"
     " PRIMARY KEY (agent, kind)"
-    ") STRICT, WITHOUT ROWID;";
+    ") STRICT, WITHOUT ROWID;",
+    "ALTER TABLE usage ADD COLUMN account TEXT NOT NULL DEFAULT '';",
+};
+_Static_assert(ARRAY_LEN(steps) == VERSION, "a step for each version");
 
 static int mark(struct db *db, struct err *err)
 {
@@ -161,9 +167,10 @@ static int mark(struct db *db, struct err *err)
     return db_exec(db, sql, err);
 }
 
-/* Refuses what is not ours. */
-static int look(struct db *db, bool *ret_is_empty, struct err *err)
+/* Refuses what is not ours. *ret_version is 0 if it is empty. */
+static int look(struct db *db, int *ret_version, struct err *err)
 {
+    _cleanup_str_ struct str schema = STR_INIT;
     int64_t application, version, things;
     bool same;
 
@@ -171,15 +178,17 @@ static int look(struct db *db, bool *ret_is_empty, struct err *err)
         db_number(db, 0, &version, err, "PRAGMA user_version", "") == -1 ||
         db_number(db, 0, &things, err, "SELECT count(*) FROM sqlite_schema", "") == -1)
         return -1;
-    *ret_is_empty = application == 0 && version == 0 && things == 0;
-    if (*ret_is_empty)
+    *ret_version = (int)version;
+    if (application == 0 && version == 0 && things == 0)
         return 0;
-    if (application != APPLICATION_ID || version < VERSION)
+    if (application != APPLICATION_ID || version < 1)
         return err_set(err, MAS_DAMAGED, "cannot use '" STORE_FILE "': it was not created by mas");
     if (version > VERSION)
         return err_set(err, MAS_FAILED,
                        "cannot use '" STORE_FILE "': a newer version of mas wrote it");
-    if (db_same_schema(db, schema, &same, err) == -1)
+    for (int64_t i = 0; i < version; i++)
+        str_add(&schema, steps[i]);
+    if (db_same_schema(db, str_text(&schema), &same, err) == -1)
         return -1;
     return same
                ? 0
@@ -187,26 +196,26 @@ static int look(struct db *db, bool *ret_is_empty, struct err *err)
 }
 
 /* Another process may have done it meanwhile, so it is looked at again under the write lock. */
-static int create(struct db *db, struct err *err)
+static int upgrade(struct db *db, int *ret_version, struct err *err)
 {
-    bool is_empty;
-
     if (db_begin(db, err) == -1)
         return -1;
-    if (look(db, &is_empty, err) == -1 ||
-        (is_empty && (db_exec(db, schema, err) == -1 || mark(db, err) == -1))) {
+    int rc = look(db, ret_version, err);
+    for (; rc == 0 && *ret_version < VERSION; (*ret_version)++)
+        rc = db_exec(db, steps[*ret_version], err);
+    if (rc == -1 || mark(db, err) == -1) {
         db_rollback(db);
         return -1;
     }
     return db_commit(db, err);
 }
 
-int store_settle(struct db *db, bool write, bool *ret_is_empty, struct err *err)
+int store_settle(struct db *db, bool write, int *ret_version, struct err *err)
 {
     /* One snapshot, because others may be creating the tables. */
     if (db_exec(db, "BEGIN", err) == -1)
         return -1;
-    int rc = look(db, ret_is_empty, err);
+    int rc = look(db, ret_version, err);
     db_rollback(db);
-    return rc == 0 && *ret_is_empty && write ? create(db, err) : rc;
+    return rc == 0 && *ret_version < VERSION && write ? upgrade(db, ret_version, err) : rc;
 }

@@ -14,15 +14,17 @@ int store_usage_begin(struct store *store, const struct store_usage_turn *turn, 
     if (store_may_write(store, err) == -1 || db_sync(store->db, false, err) == -1 ||
         db_run(store->db, err,
                "INSERT INTO usage (query, agent, prompt, session, agent_session, model, started,"
-               " worked) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, 0 WHERE"
+               " account, worked) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?10, 0 WHERE"
                " EXISTS (SELECT 1 FROM usage WHERE prompt = ?3) OR"
                " ((?8 = 0 OR (SELECT count(prompt) FROM usage) < ?8) AND"
                " (?9 = 0 OR (SELECT count(prompt) FROM usage WHERE agent = ?2) < ?9))"
-               " ON CONFLICT (prompt) DO UPDATE SET agent_session = ?5, ended = NULL",
+               " ON CONFLICT (prompt) DO UPDATE SET agent_session = ?5, account = ?10,"
+               " ended = NULL",
                "itittt"
-               "iii",
+               "iiit",
                turn->query, store->agent, turn->prompt, store->session_id, turn->agent_session,
-               turn->model, time_epoch_ms(), turn->team_turns, turn->agent_turns) == -1)
+               turn->model, time_epoch_ms(), turn->team_turns, turn->agent_turns,
+               turn->account) == -1)
         return -1;
     *ret_begun = sqlite3_changes(db_handle(store->db)) > 0;
     return 0;
@@ -57,7 +59,7 @@ int store_usage_mend(struct store *store, struct err *err)
 /* Finds the row for what is told of an agent session now: its last one, or a new one without a
  * turn. */
 static int find_row(struct store *store, int64_t query, const char *agent_session,
-                    const char *model, int64_t *ret, struct err *err)
+                    const char *model, const char *account, int64_t *ret, struct err *err)
 {
     if (db_number(store->db, 0, ret, err,
                   "SELECT max(id) FROM usage WHERE agent = ?1 AND agent_session = ?2", "tt",
@@ -66,10 +68,10 @@ static int find_row(struct store *store, int64_t query, const char *agent_sessio
     if (*ret != 0)
         return 0;
     if (db_run(store->db, err,
-               "INSERT INTO usage (query, agent, session, agent_session, model, started, ended)"
-               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
-               "itttti", query, store->agent, store->session_id, agent_session, model,
-               time_epoch_ms()) == -1)
+               "INSERT INTO usage (query, agent, session, agent_session, model, started, ended,"
+               " account) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)",
+               "ittttit", query, store->agent, store->session_id, agent_session, model,
+               time_epoch_ms(), account) == -1)
         return -1;
     *ret = sqlite3_last_insert_rowid(db_handle(store->db));
     return 0;
@@ -128,7 +130,8 @@ static int tell(struct store *store, const struct store_usage_report *report, st
 {
     int64_t row;
 
-    if (find_row(store, report->query, report->agent_session, report->model, &row, err) == -1 ||
+    if (find_row(store, report->query, report->agent_session, report->model, report->account, &row,
+                 err) == -1 ||
         db_run(store->db, err,
                "UPDATE usage SET used = coalesce(nullif(?2, -1), used),"
                " size = coalesce(nullif(?3, -1), size) WHERE id = ?1",
@@ -149,7 +152,7 @@ static int add_tokens(struct store *store, int64_t query, const char *agent_sess
 {
     int64_t row;
 
-    if (find_row(store, query, agent_session, "", &row, err) == -1)
+    if (find_row(store, query, agent_session, "", "", &row, err) == -1)
         return -1;
     return db_run(store->db, err,
                   "UPDATE usage SET total = nullif(?2, -1), input = nullif(?3, -1),"
@@ -185,7 +188,7 @@ int store_usage_add(struct store *store, int64_t query, const char *agent_sessio
     const int64_t *of = more->tokens.of;
     int64_t row;
 
-    if (find_row(store, query, agent_session, more->model, &row, err) == -1 ||
+    if (find_row(store, query, agent_session, more->model, "", &row, err) == -1 ||
         db_run(store->db, err, add_spending, "iiiiiiiiiti", row, of[TOKENS_TOTAL], of[TOKENS_INPUT],
                of[TOKENS_OUTPUT], of[TOKENS_THOUGHT], of[TOKENS_CACHED_READ],
                of[TOKENS_CACHED_WRITE], more->used, more->size, more->model, TOKENS_MAX) == -1)
@@ -260,12 +263,18 @@ static struct store_usage read_row(sqlite3_stmt *s)
         .worked_ms = clamp(number_of(s, 9), TOKENS_MAX),
         .used = clamp(number_of(s, 10), TOKENS_MAX),
         .size = clamp(number_of(s, 11), TOKENS_MAX),
+        .account = db_text(s, 18),
     };
 
     for (int i = 0; i < TOKEN_KIND_COUNT; i++)
         row.tokens.of[i] = clamp(number_of(s, 12 + i), TOKENS_MAX);
     return row;
 }
+
+#define USAGES(account)                                                                            \
+    "SELECT id, agent, query, prompt, session, agent_session, model, started, ended, worked,"      \
+    " used, size, total, input, output, thought, cached_read, cached_write, " account              \
+    " FROM usage WHERE ?1 IS NULL OR agent = ?1 ORDER BY id"
 
 int store_usages(struct store *store, const char *agent, store_each_usage *each, void *arg,
                  struct err *err)
@@ -274,12 +283,8 @@ int store_usages(struct store *store, const char *agent, store_each_usage *each,
     struct money costs[COSTS];
     int rc;
 
-    _cleanup_reset_ sqlite3_stmt *s = db_query(
-        store->db, err,
-        "SELECT id, agent, query, prompt, session, agent_session, model, started, ended, worked,"
-        " used, size, total, input, output, thought, cached_read, cached_write FROM usage"
-        " WHERE ?1 IS NULL OR agent = ?1 ORDER BY id",
-        "t", agent);
+    _cleanup_reset_ sqlite3_stmt *s =
+        db_query(store->db, err, store->version < 2 ? USAGES("''") : USAGES("account"), "t", agent);
     while ((rc = db_step(store->db, s, err)) == 1) {
         struct store_usage row = read_row(s);
         row.costs = costs;

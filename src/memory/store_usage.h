@@ -33,6 +33,7 @@ struct store_usage_turn {
     int64_t query, prompt;
     const char *agent_session;
     const char *model; /* "": unknown */
+    const char *account; /* that pays, as are those below; "": none, or it is not known */
     int64_t team_turns, agent_turns; /* how many there may be; 0: any number */
 };
 /* Records that a turn begins. *ret_begun is false, and nothing is recorded, if the team or the
@@ -46,7 +47,7 @@ int store_usage_end(struct store *store, int64_t prompt, int64_t worked_ms, stru
 
 struct store_usage_report {
     int64_t query; /* for a new row */
-    const char *agent_session, *model;
+    const char *agent_session, *model, *account;
     int64_t used, size; /* of the context; -1: not told */
     struct money cost; /* cumulative */
 };
@@ -65,7 +66,7 @@ struct store_usage {
     int64_t query; /* unique in the session */
     int64_t prompt; /* 0: outside of a turn */
     const char *session; /* in which it was recorded: another one than the store's in a copy */
-    const char *agent_session, *model;
+    const char *agent_session, *model, *account;
     int64_t started_ms, ended_ms; /* 0: the turn is on */
     int64_t worked_ms;
     struct token_counts tokens;

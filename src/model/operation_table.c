@@ -18,7 +18,7 @@ static const struct param diff_params[] = {
     {.name = NULL},
 };
 static const struct param usage_params[] = {
-    {"by", PARAM_ANY, .option = "--by", .schema = "\"type\":\"string\",\"enum\":[\"session\",\"agent\",\"query\",\"day\",\"model\"]"},
+    {"by", PARAM_ANY, .option = "--by", .schema = "\"type\":\"string\",\"enum\":[\"session\",\"agent\",\"query\",\"day\",\"model\",\"account\"]"},
     {.name = NULL},
 };
 static const struct param value_params[] = {

@@ -155,3 +155,25 @@ load ../memory
     fails 1 logs "$ID"
     [[ $stderr == *"cannot read the logs of session '"*"': No such file or directory" ]]
 }
+
+@test "a memory.db of the first schema is read as it is, and the next host of an agent goes on with it" {
+    acp_preset scripted
+    new_session -t solo --agent scripted --no-start
+    DIR=$ROOT/sessions/$ID
+    old_memory "$DIR" "$ID"
+    version() { python3 -ES -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("PRAGMA user_version").fetchone())' "$DIR/memory.db"; }
+    pays() { "$MAS" usage "$ID" --by account --json | jq -c '[.usage[] | [.account, .turns, .costs[0].cost]]'; }
+    before=$(snapshot "$DIR")
+    [ "$(pays)" = '[[null,2,0.25]]' ]
+    [[ $("$MAS" history "$ID" solo) == *CW-ONE*CW-TWO* ]]
+    ok doctor
+    [ "$(snapshot "$DIR")" = "$before" ]
+    [ "$(version)" = 1 ]
+    ok start "$ID"
+    find_agent
+    tell "CW-THREE COST:0.5"
+    knows CW-ONE CW-THREE CW-TWO
+    [ "$(version)" = 2 ]
+    [ "$(pays)" = '[[null,3,0.75]]' ]
+    ok doctor
+}

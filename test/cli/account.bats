@@ -32,11 +32,11 @@ once() { "$MAS" history "$ID" "$1" --role user --json | jq -e '.messages | lengt
 @test "an agent that its provider limits goes on with the next account, and knows its conversation" {
     printf '[limits]\nretry = 10m\n' >>"$ROOT/mas.ini"
     made --account work,home
-    tell CW-ONE
+    tell "CW-ONE TOKENS:1/2/3"
     has_account work
     logs_in_as work
     limited work 3600
-    tell CW-TWO
+    tell "CW-TWO TOKENS:4/5/9"
     [ "$status" -eq 0 ]
     knows CW-ONE CW-TWO
     has_account home
@@ -49,6 +49,10 @@ once() { "$MAS" history "$ID" "$1" --role user --json | jq -e '.messages | lengt
     find "$ROOT/sessions/.limits" -type f -delete
     tell CW-THREE
     has_account home
+    # a turn that went on with the other account is that one's
+    mas usage "$ID" --by account --json
+    jq -e '[.usage[] | [.account, .turns, .tokens.all]] == [["work", 1, 3], ["home", 2, 9]]' <<<"$output"
+    [[ $("$MAS" usage "$ID" --by account) == ACCOUNT*work*home*total* ]]
     ok stop "$ID"
     ok start "$ID"
     find_agent

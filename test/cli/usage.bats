@@ -69,7 +69,7 @@ line() { grep -E -- "^$1 " <<<"$output" | tr -s ' ' | sed 's/ *$//'; }
     jq -e '.total == {turns: 3, workedMs: 300, tokens: {all: 70, input: null, output: null, thought: null,
         cachedRead: null, cachedWrite: null}, costs: [{cost: 0.000007, currency: "USD"}]}' <<<"$output"
     fails 2 usage --by phase
-    [[ $stderr == *"cannot use --by 'phase': it is not session, agent, query, day or model"* ]]
+    [[ $stderr == *"cannot use --by 'phase': it is not session, agent, query, day, model or account"* ]]
 }
 
 @test "damaged sessions are told of and left out; a missing memory.db is nothing" {

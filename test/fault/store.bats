@@ -7,6 +7,7 @@
 # sound and goes on.
 
 load ../helper
+load ../memory
 
 setup_more() {
     ID=550e8400-e29b-41d4-a716-446655440000
@@ -25,6 +26,7 @@ look() { "$SAY" "$DIR" solo <<<$'check\ndump' || echo "exit $?"; }
 afresh() {
     rm -rf "$DIR"
     mkdir "$DIR"
+    [ ! -e "$T/memory.db" ] || cp "$T/memory.db" "$DIR"
 }
 
 # WANT[k]: what is there after the first k lines of the script and a kill; WANT[-1] likewise where
@@ -86,6 +88,14 @@ run_points() {
 
 @test "a writer that is killed at any system call has lost nothing that it told of" {
     expect
+    find_points kill
+    run_points signal=SIGKILL
+}
+
+@test "a writer that is killed at any system call has kept what is in a memory.db of the first schema" {
+    old_memory "$T" "$ID"
+    expect
+    [[ ${WANT[0]} == *CW-ONE*CW-TWO* ]]
     find_points kill
     run_points signal=SIGKILL
 }

@@ -334,7 +334,7 @@ TEST(what_a_newer_mas_wrote_is_refused_and_stays)
     char *name = NULL;
 
     fill(&place);
-    CHECK_INT(run_sql(&place, "CREATE TABLE later (x); PRAGMA user_version = 2"), SQLITE_OK);
+    CHECK_INT(run_sql(&place, "CREATE TABLE later (x); PRAGMA user_version = 3"), SQLITE_OK);
     for (int write = 0; write <= 1; write++) {
         err = (struct err)ERR_INIT;
         CHECK_INT(store_open(place.dir, SESSION, "10", write == 1, &store, &err), -1);

@@ -130,7 +130,7 @@ static void check_call(int (*call)(struct books *b), const char *name, bool sync
     b.query = query_of(store);
     b.prompt = add(store, b.query, ROLE_USER, MESSAGE_OPEN, "p", 0);
     struct store_usage_turn turn = {
-        .query = b.query, .prompt = b.prompt, .agent_session = "s", .model = ""};
+        .query = b.query, .prompt = b.prompt, .agent_session = "s", .model = "", .account = ""};
     CHECK_INT(store_input_add(store, &input, &b.input, &b.err), 0);
     CHECK_INT(store_usage_begin(store, &turn, &begun, &b.err), 0);
     b.answer = add(store, b.query, ROLE_AGENT, MESSAGE_OPEN, "a", b.prompt);

@@ -13,6 +13,7 @@ static int64_t begin(struct store *store, const char *agent_session)
         .prompt = add(store, query, ROLE_USER, MESSAGE_DONE, "do it", 0),
         .agent_session = agent_session,
         .model = "large",
+        .account = "",
     };
     bool begun = false;
 
@@ -29,6 +30,7 @@ static void tell(struct store *store, const char *agent_session, int64_t micro,
     struct store_usage_report report = {.query = query_of(store),
                                         .agent_session = agent_session,
                                         .model = "large",
+                                        .account = "",
                                         .used = 10,
                                         .size = 100,
                                         .cost = {.micro = micro}};
@@ -270,6 +272,7 @@ TEST(never_more_turns_than_are_allowed)
             .prompt = add(stores[i], query, ROLE_USER, MESSAGE_DONE, "do it", 0),
             .agent_session = "s",
             .model = "",
+            .account = "",
             .team_turns = 2,
         };
         first = i == 0 ? turn.prompt : first;

@@ -249,7 +249,7 @@ TEST(no_turn_is_begun_that_another_agent_has_begun)
     int64_t number = 0;
     MUST(store_add(other, where.query, &message, SYNC_CHUNK, &number, &err));
     const struct store_usage_turn turn = {
-        .query = where.query, .prompt = number, .agent_session = "S2", .model = "m"};
+        .query = where.query, .prompt = number, .agent_session = "S2", .model = "m", .account = ""};
     MUST(store_usage_begin(other, &turn, &begun, &err));
     store_place_free(&where);
     CHECK(begun);

@@ -98,6 +98,7 @@ static int write_begin(struct store *store, struct unwritten_write *write, struc
         .prompt = write->number,
         .agent_session = write->text[0],
         .model = write->text[1],
+        .account = write->text[2],
         .team_turns = write->n[1],
         .agent_turns = write->n[2],
     };
@@ -113,7 +114,7 @@ static bool keep_begin(struct host *host, const struct store_usage_turn *turn)
         .run = write_begin,
         .number = turn->prompt,
         .n = {turn->query, turn->team_turns, turn->agent_turns},
-        .text = {turn->agent_session, turn->model},
+        .text = {turn->agent_session, turn->model, turn->account},
         .len = strlen(turn->agent_session),
     };
 
@@ -133,6 +134,7 @@ bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *mo
         .prompt = prompt,
         .agent_session = talk->session,
         .model = host->talk->ops->model(host),
+        .account = host_payer(host),
         .team_turns = most->team,
         .agent_turns = most->agent,
     };
@@ -201,6 +203,7 @@ static int write_report(struct store *store, struct unwritten_write *write, stru
         .cost.micro = write->n[3],
         .agent_session = write->text[0],
         .model = write->text[1],
+        .account = write->text[3],
     };
 
     (void)snprintf(report.cost.currency, sizeof report.cost.currency, "%s", write->text[2]);
@@ -215,7 +218,7 @@ void usage_update(struct host *host, int64_t used, int64_t size, const struct mo
     const struct unwritten_write write = {
         .run = write_report,
         .n = {talk->memory.place.query, used, size, cost->micro},
-        .text = {session, host->talk->ops->model(host), cost->currency},
+        .text = {session, host->talk->ops->model(host), cost->currency, host_payer(host)},
         .len = session != NULL ? strlen(session) : 0,
     };
 
