@@ -1,5 +1,10 @@
-/* How `--all-hosts` is shown but as a table: JSON, and ids, for programs; `top` on a screen of its
- * own. */
+/*
+ * How `--all-hosts` is shown but as a table. For programs: each row as its machine has printed it,
+ * but with the name by which this machine knows that one, whatever it calls itself; and ids. For
+ * `top`: a screen of its own, which a signal leaves as it was found before it ends the process, so
+ * that the handler calls only what a handler may.
+ */
+
 #include "cli/all_hosts.h"
 
 #include "base/id.h"

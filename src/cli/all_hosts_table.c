@@ -1,4 +1,10 @@
-/* The tables of `--all-hosts`: which members of an answer its columns show. */
+/*
+ * The tables of `--all-hosts`. A verb names the member of an answer that has its rows, a column the
+ * member of a row and how it is shown; nothing else of an answer is looked at, and texts are cut,
+ * as a machine is not believed. Jobs and machines with a problem become rows of the same table.
+ * `top` puts the agents of all machines into one order.
+ */
+
 #include "base/number.h"
 #include "base/time.h"
 #include "cli/all_hosts.h"

@@ -1,3 +1,10 @@
+/*
+ * Who is meant and whether an agent may do that is settled before the lock of code.git is taken,
+ * which is then held until the command has acted on each agent. What an agent's command prints
+ * meanwhile stays in memory, since its reader might not read. What fails for one agent does not
+ * keep the others; hosts look again when the lock is free.
+ */
+
 #include "cli/code.h"
 
 #include "cli/brokered.h"

@@ -1,3 +1,10 @@
+/*
+ * A number does not say whose entry it is, so the entries of all sessions are read; a damaged file
+ * hides only its own. An errand is on disk before its process begins, and a timer that cannot be
+ * made is a warning. Whoever waits for an errand reads its entry again whenever the workspace
+ * changes: the process may be killed and begin anew meanwhile.
+ */
+
 #include "cli/entries.h"
 
 #include "cli/print.h"

@@ -1,3 +1,10 @@
+/*
+ * What a step knows of those before it is in the data of the entry, and is written with the mark
+ * that a prompt is given: a step that finds this mark, as after a kill, counts no round twice.
+ * Snapshot, sum and check are of the same files, under one lock. What the check has printed was
+ * made by agents, so the prompt quotes it.
+ */
+
 #include "cli/goal.h"
 
 #include "base/quoted.h"

@@ -1,3 +1,10 @@
+/*
+ * What mas.ini has of this name is compared twice: before anything is done, and again under the
+ * lock of that file, just before the section is written. What the machine says of itself is shown
+ * without anything that a terminal would obey, and becomes a line of mas.ini only if it passes the
+ * check of whoever reads that file. A host that is there already gets no more than this version.
+ */
+
 #include "cli/remote_add.h"
 
 #include "base/number.h"

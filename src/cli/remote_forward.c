@@ -1,5 +1,9 @@
-/* The session is asked as by `show --json`; of what it answers, names and ports are believed if
- * they can be such. */
+/*
+ * The session is asked as by `show --json`; of what it answers, names and ports are believed if
+ * they can be such. Ten in a row are chosen for each agent before ssh starts, and nothing is
+ * printed before ssh has them all: if another program takes one in between, ssh says so.
+ */
+
 #include "cli/remote_forward.h"
 
 #include "cli/print.h"

@@ -1,3 +1,10 @@
+/*
+ * A root is found and opened, then it is asked whether the user has accepted it, and only then its
+ * settings are read: those of a root that was just found around here may name no program. A command
+ * that would run such a program asks on a terminal, else fails. Hints look into other known roots,
+ * the newest first, and into no more than a line of text is worth.
+ */
+
 #include "cli/roots.h"
 
 #include "client/survey.h"

@@ -1,3 +1,9 @@
+/*
+ * Servers are asked in their order, and while one answers the next SERVERS_AT_ONCE have begun. That
+ * a server is gone is seen at its socket, without a process. vouch_check() reads the machine's list
+ * of sockets once for all candidates; a server of which it does not see everything is left to tmux.
+ */
+
 #include "client/servers.h"
 
 #include "os/proc.h"

@@ -1,3 +1,10 @@
+/*
+ * `mas add` and `mas remove`; the steps are in session/grow.h. Whoever adds is a person, or an
+ * agent by way of its host, and then grow_add() asks what the template lets it do; any other
+ * process of an agent is refused. `remove` goes on with the next agent after a failure, but refuses
+ * all of them at once.
+ */
+
 #include "cli/brokered.h"
 #include "cli/each_session.h"
 #include "cli/person.h"

@@ -1,3 +1,10 @@
+/*
+ * The session is looked for here; its id and path then go to the host of the agent, which does the
+ * rest (host/terminal/teller_adopt.c). A path may tell only a part of an id, so what was typed is
+ * compared before the files are read and again after that. Sessions that mas has begun are left
+ * out, and one that a process has open is refused.
+ */
+
 #include "base/json.h"
 #include "cli/agent_request.h"
 #include "cli/installed.h"

@@ -1,5 +1,10 @@
-/* What `mas new --project` and `mas land` of another machine do here, over ssh: see fleet/carry.h.
+/*
+ * What `mas new --project` and `mas land` of another machine do here, over ssh: see fleet/carry.h.
+ * Each step checks its words before they become a path or a ref. Two of them let git talk on the
+ * standard files, the others print a line of JSON; `put` then waits for the end of its input, by
+ * which it sees that the other machine has gone.
  */
+
 #include "code/carried.h"
 #include "base/number.h"
 #include "base/sha.h"

@@ -1,4 +1,10 @@
-/* The verbs that mas runs itself: as a host, for hosts, for git, and over ssh. */
+/*
+ * The verbs that mas runs itself: as a host, for hosts, and for git; those over ssh are in
+ * carried.c and receive.c. `look`, `measure`, `notify` and `setup` are processes of their own
+ * because a host never waits. The first two give way to other processes; a host reads what they
+ * print and how they end, but `measure` tells each host of the session by itself.
+ */
+
 #include "base/id.h"
 #include "cli/print.h"
 #include "client/roster.h"

@@ -1,3 +1,10 @@
+/*
+ * Landing here, asking for a pull request, and landing what another machine made share their
+ * options, their words and their errors. The lock of code.git is held to the end, or until a watch
+ * has begun; a dry run takes none. The other machine is told last (bring_home()); if that fails,
+ * the next `mas land` makes up for it.
+ */
+
 #include "code/land.h"
 #include "cli/code.h"
 #include "cli/person.h"

@@ -1,3 +1,9 @@
+/*
+ * `mas merge` and `mas pick`: one lock of code.git for all agents that are named, then one agent
+ * after the other, with a check of its own. A conflict or a check that fails concerns that agent
+ * alone, and it is told if its merge conflicts. Upkeep comes last under the lock.
+ */
+
 #include "code/merge.h"
 #include "cli/code.h"
 #include "client/look.h"

@@ -1,3 +1,9 @@
+/*
+ * run_move() is for the machine that has the session, also if that is another one, whose hints then
+ * have to work from here. With a dot as the destination, come_here() takes its place on this
+ * machine (from_here), which pulls. The label of a session is read before the session goes.
+ */
+
 #include "fleet/move.h"
 
 #include "base/number.h"

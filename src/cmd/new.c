@@ -1,3 +1,10 @@
+/*
+ * A sentence and the options become one struct life_options, and life_new() does the rest; whatever
+ * can be refused, such as a terminal that cannot attach, is refused before that. For a session on
+ * another machine take_project() runs here first: it takes the project there, with the files that
+ * git ignores if a person says yes, and changes the options to what they mean there.
+ */
+
 #include "cli/consent.h"
 #include "cli/installed.h"
 #include "cli/new_job.h"

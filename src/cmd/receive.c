@@ -1,5 +1,10 @@
-/* What `mas move` does on the other machine, over ssh: see fleet/move.h, and fleet/pull.h for
- * `leave`. */
+/*
+ * What `mas move` does on the other machine, over ssh: see fleet/move.h, and fleet/pull.h for
+ * `leave`. Each step of `receive` is a process of its own, and the next one knows only what is on
+ * disk; so the id and the epoch are named each time. With `leave` this machine moves the session
+ * itself, and asks its questions on its standard files.
+ */
+
 #include "base/number.h"
 #include "cli/print.h"
 #include "cmd.h"

@@ -1,3 +1,9 @@
+/*
+ * The verb and its actions: words and tables are here, what reaches other machines is in
+ * cli/remote_*.c. `list` reaches none; it fails if a section of mas.ini is wrong, after it has
+ * shown the good ones.
+ */
+
 #include "base/json.h"
 #include "cli/print.h"
 #include "cli/remote_add.h"
