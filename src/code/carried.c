@@ -1,3 +1,10 @@
+/*
+ * The configuration of such a repository is made by mas, so that nothing runs when something is
+ * pushed and git checks each object, whatever the person has configured; it is written again if it
+ * differs. The lock of a parcel is taken under that of projects/ and held as long as the parcel is
+ * needed, so a sweep knows those of killed processes by their free locks.
+ */
+
 #include "code/carried.h"
 
 #include "base/sha.h"

@@ -1,3 +1,10 @@
+/*
+ * The tree is made anew for each check, in code.git/check, and removed after it; what a kill leaves
+ * goes with the next check or merge_lock(). The command writes to the log, however much, and only
+ * the end of that is read back. A check that fails or takes too long is a result; an error is one
+ * that could not be run.
+ */
+
 #include "code/check.h"
 
 #include "os/file.h"

@@ -1,4 +1,11 @@
-/* The part of code/keep.h that copies work into the project. */
+/*
+ * The part of code/keep.h that copies work into the project: first what the team has, so that the
+ * agents' refs need not bring the same commits again, then each agent and the linked work trees,
+ * each with its submodules. Files that are not committed become a commit. Refs are set when their
+ * objects are there. What cannot be saved does not keep the rest from it; the first failure is the
+ * error.
+ */
+
 #include "code/keep.h"
 #include "code/landed.h"
 #include "code/lfs_carry.h"

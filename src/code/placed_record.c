@@ -1,4 +1,10 @@
-/* What placed.h records of the files that mas put into a work tree, and what differs from that. */
+/*
+ * What placed.h records of the files that mas put into a work tree, and what differs from that. One
+ * git hashes all files of a list, without filters; links are hashed here. A file that is not in the
+ * record, or has another hash, is work, and without a record all are: what an agent made is never
+ * taken for mas's own.
+ */
+
 #include "base/sha.h"
 #include "code/placed.h"
 #include "os/file.h"

@@ -1,3 +1,9 @@
+/*
+ * Paths and the names of branches are put together here alone. Lists read many refs, so a ref comes
+ * from its file or from packed-refs; only what is not plain there costs a process of git. A note is
+ * renamed into place but not synced: it is a cache, and whoever reads an empty one does without.
+ */
+
 #include "code/repo.h"
 
 #include "git/layout.h"

@@ -1,4 +1,11 @@
-/* What agents and their programs may not call. */
+/*
+ * What agents and their programs may not call; all else they may, because nobody knows what
+ * programs need. Some calls are denied by name, others by bits of their arguments. A filter does
+ * not see what is in memory: a call with its flags there is made to be missing, and callers take an
+ * older one. Calls behind LAST_KNOWN are missing, too: compare the lists with a kernel before you
+ * raise it.
+ */
+
 #include "filter/filter.h"
 
 #include "filter/rules.h"

@@ -1,4 +1,10 @@
-/* The ways to the other machine, and what is kept here of those that were gone. */
+/*
+ * The ways to the other machine: a question that is answered in JSON, git over its transport ext::,
+ * and a command that reads what this machine sends, which a child of this process runs. What a mas
+ * there or here has failed with is found in what git prints. Then what is kept here, under a lock
+ * for each project, since of two pushes git refuses one.
+ */
+
 #include "base/json.h"
 #include "base/sha.h"
 #include "code/carried.h"

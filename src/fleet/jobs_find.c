@@ -1,4 +1,10 @@
-/* Which job of a session is meant. */
+/*
+ * Which job of a session is meant. A word is tried as an id, as a name, as a tmux name and as the
+ * beginning of an id, and the first that finds any decides; of several with one name, the one that
+ * is live. What Slurm said last is enough for a team that is up; before a job is said to be
+ * anything else, Slurm is asked.
+ */
+
 #include "fleet/jobs.h"
 
 #include "model/remote.h"

@@ -1,3 +1,10 @@
+/*
+ * The standard files are taken for frames at once, and /dev/null is put in their place. Questions
+ * go one after the other, each with its time; only while the archive goes out are both directions
+ * watched, because the other machine may say early that it wants no more. A connection that is lost
+ * is MAS_UNREACHED: whether the last question was heard is then not known.
+ */
+
 #include "fleet/pulled.h"
 
 #include "base/time.h"

@@ -1,4 +1,11 @@
-/* The command lines of ssh and srun: the words for a shell there, and what stands around them. */
+/*
+ * The command lines of ssh and srun: the words for a shell there, and what stands around them. Any
+ * of four kinds of shells may read them, so each word is quoted in the one way that all of them
+ * read alike; words with line breaks are put together by a POSIX shell. What describes this
+ * terminal and this team stays out of the environment. A slot (reach_master.c) is held as long as
+ * the line is open.
+ */
+
 #include "fleet/reach.h"
 
 #include "base/env.h"

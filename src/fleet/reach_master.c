@@ -1,4 +1,10 @@
-/* The connections that commands to one machine share; see reach.h. */
+/*
+ * The connections that commands to one machine share; see reach.h. A command takes a slot, and if
+ * no master listens the lock of the machine. With that it looks again, fails as the process that
+ * had the lock before has failed (HASH.failed), or logs in. A login that is to go on without its
+ * command is made by a child, which has the lock until it is done.
+ */
+
 #include "base/sha.h"
 #include "base/time.h"
 #include "fleet/reach.h"

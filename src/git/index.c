@@ -1,3 +1,9 @@
+/*
+ * An index is read into memory as a whole and changed in place: only times and inodes are written,
+ * so no entry moves. Whatever mas does not understand, such as another version, is left to git,
+ * which then reads the files: that takes time, and is never wrong.
+ */
+
 #include "git/index.h"
 
 #include "base/sha.h"

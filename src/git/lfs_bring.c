@@ -1,4 +1,10 @@
-/* The part of git/lfs.h that brings objects from store to store. */
+/*
+ * The part of git/lfs.h that brings objects from store to store. The small files of the commits are
+ * listed, then read in batches; those that are pointers name the objects. Each comes from the first
+ * source that has it whole, last from the work tree, by way of lfs/tmp, and is renamed only if size
+ * and sum are right. What nobody has whole is a gap, which is told, and no error.
+ */
+
 #include "git/lfs.h"
 #include "os/file.h"
 #include "os/path.h"

@@ -1,4 +1,10 @@
-/* The part of tmux/tmux.h that acts on an existing session. */
+/*
+ * The part of tmux/tmux.h that acts on an existing session. tmux itself compares @mas_id in the
+ * same script, because after a look another session may have got the number. Several screens come
+ * in one answer, with a word between them that no screen can contain. An attach replaces this
+ * process, so what it needs is checked before.
+ */
+
 #include "os/path.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"

@@ -1,4 +1,10 @@
-/* The part of tmux/tmux.h that makes a pane in a team that runs, and takes one away. */
+/*
+ * The part of tmux/tmux.h that makes a pane in a team that runs, and takes one away. A person may
+ * have moved, closed or resized panes: a new one goes next to the nearest that is left of its
+ * window, and a layout is set only on a window of just the team's panes and its size. All is told
+ * in one call, for the place where the pane should be; only if it came elsewhere, once more.
+ */
+
 #include "model/layout.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"

@@ -1,4 +1,10 @@
-/* The part of tmux/tmux.h that builds the tmux session of a team. */
+/*
+ * The part of tmux/tmux.h that builds the tmux session of a team, in one script. No number is known
+ * while it is written, so it calls everything by its name; hooks of the user, which could rename or
+ * move that, are masked meanwhile. Its last command lists the panes, by which the build is judged.
+ * Of one that failed, kill_half() ends what there is, known by the command of its panes.
+ */
+
 #include "model/layout.h"
 #include "os/file.h"
 #include "os/pty.h"

@@ -1,4 +1,9 @@
-/* The part of tmux/tmux.h that moves the client of one person. */
+/*
+ * The part of tmux/tmux.h that moves the client of one person. Names and numbers that tmux reports
+ * are checked before they become words of a script. Whether a pane is still there, and of the
+ * session that is meant, tmux decides in the command that goes there.
+ */
+
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 

@@ -1,4 +1,10 @@
-/* The part of tmux/tmux.h that lists sessions and panes. */
+/*
+ * The part of tmux/tmux.h that lists sessions and panes. A line is fields between colons, free text
+ * last. What a pane was started with shows whose it is, which no agent can change, unlike options
+ * and titles. Sessions and panes come in one answer and are told apart by their second field. A
+ * server that has exited has none, and is no error.
+ */
+
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 

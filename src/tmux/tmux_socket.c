@@ -1,4 +1,10 @@
-/* The part of tmux/tmux.h on sockets: where servers listen, and whether it is safe to connect. */
+/*
+ * The part of tmux/tmux.h on sockets: where servers listen, and whether it is safe to connect.
+ * Before a connection it is checked that nobody else can put a socket there, and after it, who
+ * answers. A server that hangs takes no connections, so connect() has a limit. One whose file is
+ * gone is found in the kernel's list, and makes the file again when told by SIGUSR1.
+ */
+
 #include "os/file.h"
 #include "os/job.h"
 #include "os/path.h"

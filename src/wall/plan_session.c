@@ -1,4 +1,11 @@
-/* The part of wall/plan.h for what an agent has in its session, and of the user's home. */
+/*
+ * The part of wall/plan.h for what an agent has in its session, and of the user's home. What a
+ * session has is opened beneath its workspace, and what it need not have may be missing. The home
+ * is empty but for what the preset names. What the preset adds to a file of the user is merged in
+ * memory; if that file is no strict JSON it goes in as it is, and the plan says what is lacking
+ * then.
+ */
+
 #include "base/env.h"
 #include "base/json.h"
 #include "code/repo.h"
