@@ -1,4 +1,10 @@
-/* What the host does in its own name: its words in the logs and on the pane, its own processes. */
+/*
+ * What the host does in its own name: its words in the logs and on the pane, its own processes. All
+ * children are reaped in one place, and each end goes to whoever waits for it. A sweep ends every
+ * descendant that it is not told to spare: a process that the host starts for itself has to be in
+ * list_own().
+ */
+
 #include "host/backend.h"
 #include "host/server.h"
 #include "host/state.h"

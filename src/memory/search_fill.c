@@ -1,5 +1,11 @@
-/* Updates the index. The state of their files alone tells which sessions have changed. Of those,
- * mas reads new messages and those that were unfinished at the last reading. */
+/*
+ * Updates the index. The state of their files alone tells which sessions have changed; one that was
+ * written just now counts as changed next time, too. Of those, mas reads new messages and those
+ * that were unfinished at the last reading, page by page, in transactions of a limited size. Where
+ * another process updates it, or there is no more time, what is there is searched, and the user is
+ * told.
+ */
+
 #include "base/time.h"
 #include "memory/search_page.h"
 #include "os/path.h"

@@ -1,4 +1,10 @@
-/* Searches the index and returns the results. */
+/*
+ * Searches the index: which segments, kinds and messages are in the scope, then the ranking, then
+ * the best ones, until enough are shown. The ranking knows numbers only, so what a row says, such
+ * as its time, is compared when it is shown. A damaged index is made again and searched again,
+ * unless something was shown already.
+ */
+
 #include "memory/search_internal.h"
 
 enum { SNIPPET_BYTES = 160 /* of a message that contains none of the words */ };

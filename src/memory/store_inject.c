@@ -1,4 +1,10 @@
-/* Builds the text of earlier messages for an agent that lost its context. */
+/*
+ * Builds the text of earlier messages for an agent that lost its context. They are read from the
+ * newest back, until there is no more room, and cut to whole turns; only if the newest turn alone
+ * is too long is a part of it taken. What the last compaction has left comes first. All is quoted,
+ * so that nothing in it ends the text or looks like another message.
+ */
+
 #include "base/json.h"
 #include "base/utf8.h"
 #include "memory/store_internal.h"

@@ -1,4 +1,11 @@
-/* Conversations, queries, agent sessions and resume methods. */
+/*
+ * Conversations, queries, agent sessions and resume methods. The newest query of a conversation is
+ * the open one. A clear is one transaction: the query ends, the next one begins with what it
+ * adopts, and with its first prompt. An agent session is resumed only where it was opened: by this
+ * session, on this machine, in this directory. A method that has failed several times is left out
+ * for an hour.
+ */
+
 #include "base/id.h"
 #include "base/time.h"
 #include "memory/store_internal.h"

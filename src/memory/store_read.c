@@ -1,4 +1,10 @@
-/* Reading messages and queries, for any number of processes, each with its own snapshot. */
+/*
+ * Reading messages and queries, for any number of processes, each with its own snapshot. In each
+ * statement of a filter a parameter has the same number. A page is chosen by numbers, and only its
+ * own rows are read. A row that mas would not have written is damage. Pieces of an open message and
+ * the tags that all messages have are put in here.
+ */
+
 #include "base/id.h"
 #include "base/json.h"
 #include "base/time.h"

@@ -1,4 +1,10 @@
-/* What agents use. */
+/*
+ * What agents use; how it is counted is in store_usage.h. A counter and what it adds change in one
+ * transaction, so that nothing is added twice after a kill, and sums are made when they are asked
+ * for. Limits that a person has set or extended are rows, too; one that makes no sense counts as
+ * none.
+ */
+
 #include "memory/store_usage.h"
 
 #include "base/time.h"

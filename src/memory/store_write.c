@@ -1,4 +1,10 @@
-/* Transactions; adding, growing and finishing messages. */
+/*
+ * Transactions; adding, growing and finishing messages. A message that grows costs a piece each
+ * time, and not its whole text; finishing joins the pieces in the same transaction. What a process
+ * keeps of open messages is only their size. What a killed writer has left open is ended by the
+ * next one of that agent, store_mend().
+ */
+
 #include "base/json.h"
 #include "base/time.h"
 #include "memory/store_internal.h"

@@ -1,4 +1,9 @@
-/* Own requests, and reading their answers. */
+/*
+ * Own requests, and reading their answers. What an answer does not repeat is kept with the request:
+ * which call it was, its session, the mode. An answer without what its call needs becomes a failed
+ * one (spoil()), so the host sees either a good one or an error. One to no request is dropped.
+ */
+
 #include "model/preset.h"
 #include "protocol/acp_internal.h"
 

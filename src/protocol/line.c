@@ -1,3 +1,10 @@
+/*
+ * If all conditions of a rule hold, its members are read; a rule for `nothing` needs only one, and
+ * reads none. line_may_apply() looks for the plain texts of a rule in the bytes of a line, because
+ * most lines need not be parsed at all. Of several values at a path texts are joined, and of the
+ * others the first counts.
+ */
+
 #include "protocol/line.h"
 
 enum {

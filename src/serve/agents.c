@@ -1,5 +1,9 @@
-/* Requests that go straight to the host of one agent (protocol/host.h); no process is started for
- * them. */
+/*
+ * Requests that go straight to the host of one agent (protocol/host.h); no process is started for
+ * them. A worker asks the host and waits. An agent that a guest may not see is answered like one
+ * that is not there. Why a message was not taken is asked of tmux afterwards: the team may be gone.
+ */
+
 #include "base/time.h"
 #include "client/roster.h"
 #include "client/screens.h"

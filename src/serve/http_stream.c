@@ -1,5 +1,10 @@
-/* Bodies that come bit by bit: streams of events, and logs. While there is nothing new, the
- * connection is suspended. */
+/*
+ * Bodies that come bit by bit: streams of events, and logs. While there is nothing new, the
+ * connection is suspended, and its exchange is in a list, by which it is resumed when something
+ * comes, when the server ends, and when its token does. A client that does not read, or may not any
+ * longer, is cut off by a shutdown() of its socket.
+ */
+
 #include "base/time.h"
 #include "serve/http_internal.h"
 #include "serve/log_stream.h"

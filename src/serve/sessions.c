@@ -1,4 +1,10 @@
-/* GET /sessions and /sessions/{id}. */
+/*
+ * GET /sessions and /sessions/{id}. The list is put together from the JSON of each session, which
+ * is made once for all requests (list.h), and its tag from their hashes. A single session is looked
+ * at anew by a worker. A guest gets only the sessions and agents that it may see, without members
+ * that could name others.
+ */
+
 #include "client/session_detail.h"
 #include "serve/api.h"
 #include "serve/server.h"

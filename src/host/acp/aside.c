@@ -1,4 +1,10 @@
-/* Prompts to copies of the session: they are answered, and leave nothing in the conversation. */
+/*
+ * Prompts to copies of the session: they are answered, and leave nothing in the conversation. An
+ * aside waits until the agent is ready, has it copy the session, asks the copy once, and has it
+ * deleted. The negative of its number leads to the client that asked; it ends with that client,
+ * with the agent's process, or when too much is said. Only its tokens are stored.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"

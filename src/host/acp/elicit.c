@@ -1,5 +1,10 @@
-/* Forms that the agent asks a person to fill in, and addresses that it asks a person to open
- * (elicitation/create). mas shows an address, and opens none. */
+/*
+ * Forms that the agent asks a person to fill in, and addresses that it asks a person to open
+ * (elicitation/create). Either becomes a permission with two options, which is stored, told and
+ * answered like any other. What is filled in is checked against the form; if it is wrong the form
+ * stays open. mas shows an address and its host, and opens none.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "host/acp/turn_side.h"

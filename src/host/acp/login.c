@@ -1,5 +1,10 @@
-/* A login on the pane: the agent's own program with the arguments of the method that it offers, or,
- * for an agent behind a wall, the command of its preset. */
+/*
+ * A login on the pane: mas-chat goes, the login has the pane and its keys, and mas-chat comes back
+ * when it has ended; after one that went well the agent starts again. It is the agent's own program
+ * with the arguments of the method that it offers, or, for an agent behind a wall, the command of
+ * its preset.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "base/env.h"

@@ -1,4 +1,10 @@
-/* What the agent offers: modes, options and commands. */
+/*
+ * What the agent offers: modes, options and commands, as it has told them last. A new process
+ * begins with none; only the modes of the one before stay known, for whoever asks early. How many
+ * are kept, and how much of each is told, is limited, because a list has to fit the head of a
+ * frame; what is not told can be set all the same.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"

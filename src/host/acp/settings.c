@@ -1,4 +1,10 @@
-/* Settings: those that are made in each session of the agent, and those that a client makes. */
+/*
+ * Settings: those that are made in each session of the agent, one request after the other, and
+ * those that a client makes. These are stored once the agent has made them, or at once if it cannot
+ * be asked now: the next session then makes them. An answer that comes when another session is open
+ * stores nothing.
+ */
+
 #include "host/acp/conversation.h"
 
 #include "host/acp/agent_side.h"

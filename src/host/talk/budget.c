@@ -1,4 +1,10 @@
-/* The limits of what the agent and its team may use. */
+/*
+ * Whether a limit is reached is found anew at each look, from memory.db; `paused` has the reason,
+ * and is empty otherwise. What cannot be counted leaves it as it was. The statement that begins the
+ * turn counts once more, as another agent of the team may begin one at the same moment. A person
+ * extends only limits that are reached.
+ */
+
 #include "host/talk/budget.h"
 
 #include "host/talk/memory.h"

@@ -1,4 +1,11 @@
-/* The limits of the agent's provider. */
+/*
+ * The limits of the agent's provider. What is known of a login is all agents'
+ * (store/login_limit.h): when the wait is over, one of them tries, with the login's lock, and the
+ * others hold their turns until its request was not refused. Which prompt was refused is this
+ * agent's, in run/, with a mark once it is sent again: the next host then does not send it a second
+ * time.
+ */
+
 #include "host/talk/limit.h"
 
 #include "base/time.h"

@@ -1,4 +1,10 @@
-/* How many turns may be on at the same time: in the root ([limits] turns), and in the session. */
+/*
+ * How many turns may be on at the same time: in the root ([limits] turns), and in the session. An
+ * agent takes slots in both or in none, so that nobody holds one and waits for the other. It looks
+ * once more after it has taken its tickets, and misses nothing that became free before; it drops
+ * them while it could not use a slot. Without its directory there is no limit.
+ */
+
 #include "host/talk/turns.h"
 
 #include "base/time.h"

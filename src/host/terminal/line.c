@@ -1,3 +1,10 @@
+/*
+ * What a person has typed on the program's line and not sent, and until when that holds messages
+ * back. A text that is known can be put aside; one that is not, because keys have changed it in a
+ * way that only the program knows, could not be typed again, so it holds them until the line is
+ * empty.
+ */
+
 #include "host/backend.h"
 #include "host/terminal/teller.h"
 #include "host/terminal/terminal.h"
