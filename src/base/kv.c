@@ -1,3 +1,9 @@
+/*
+ * A line is taken or refused as a whole, and pairs keep the order of the file; a file has few
+ * enough keys to look for them one by one. From a damaged file kv_salvage() takes each line that is
+ * good by itself, but no key that is there twice: which of its values holds cannot be told.
+ */
+
 #include "base/kv.h"
 
 /* Every file of a session passes here: ranges cost a tenth of strchr() in the whole alphabet. */

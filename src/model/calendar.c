@@ -1,3 +1,10 @@
+/*
+ * A calendar is, for each part of a date and a time, the set of values that it may have. The next
+ * time is looked for on the clock of the zone, day by day, and within a day second by second, over
+ * hours and minutes that are not in the sets. What the clock shows becomes a time last of all:
+ * there may be none, and of two the first counts.
+ */
+
 #include "model/calendar.h"
 
 #include "base/time.h"

@@ -1,3 +1,9 @@
+/*
+ * A rule is checked whole when it is read, so that protocol/line.h need not doubt it. What tells
+ * the words apart is the mark behind the path. A path becomes its names, with "[]" as a name of its
+ * own. A new fact or member needs a name in its table, and has_member() says what goes together.
+ */
+
 #include "model/line_rule.h"
 
 #include "base/suggest.h"

@@ -1,3 +1,10 @@
+/*
+ * A word means an agent before a unit, and a unit before `managers`, `workers` and `all`: the first
+ * way that finds anybody counts. Of a group, whom the sender may not write to is left out, and a
+ * word that is left with nobody is an error; an agent that is named by its id stays, and its host
+ * refuses the message.
+ */
+
 #include "model/target.h"
 
 #include "base/suggest.h"

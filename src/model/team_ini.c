@@ -1,4 +1,10 @@
-/* The part of model/team.h that reads template.ini. mas-template(5) describes the format. */
+/*
+ * The part of model/team.h that reads template.ini. mas-template(5) describes the format. A wrong
+ * line becomes a diagnostic and reading goes on, so that a person sees all of them. Agents get
+ * their places in windows at the end of the file, for a window may name one that comes later; then
+ * the team is completed. Only if nothing is wrong are the rules looked at.
+ */
+
 #include "base/suggest.h"
 #include "model/ini.h"
 #include "model/team_internal.h"

@@ -1,3 +1,10 @@
+/*
+ * Each wait adds the output that the process ends with, behind the caller's descriptors: so every
+ * array has room for one more. loop_got() looks first behind what it has found last, because
+ * callers ask in the order in which they named them. The clock of the limits stands still while the
+ * machine sleeps; that of loop_wait_awake() does not.
+ */
+
 #include "os/loop.h"
 
 #include "base/time.h"

@@ -1,4 +1,10 @@
-/* The functions of proc.h that start a process, wait for it and read what it prints. */
+/*
+ * The functions of proc.h that start a process, wait for it and read what it prints. Its input is a
+ * file in memory and both of its outputs are read as they come, so neither side blocks the other. A
+ * descriptor tells of its end, never a signal. After the end the rest in the pipes is read, but
+ * nobody waits for children that still have them.
+ */
+
 #include "base/env.h"
 #include "base/id.h"
 #include "base/time.h"

@@ -1,5 +1,11 @@
-/* The part of os/proc.h that examines processes that are not our children; those below a process
- * are in proc_tree.c. */
+/*
+ * The part of os/proc.h that examines processes that are not our children; those below a process
+ * are in proc_tree.c. They end and begin while /proc is read: a process is known by its number and
+ * its start, a signal goes to a descriptor that was compared after it was opened, and a parent
+ * counts only if it still is one after it was read. A list that could not be read whole is an
+ * error.
+ */
+
 #include "base/time.h"
 #include "os/file.h"
 #include "os/loop.h"

@@ -1,4 +1,10 @@
-/* The part of os/proc.h that measures processes. */
+/*
+ * The part of os/proc.h that measures processes: what /proc says of one, and the sum of a tree,
+ * which is walked from its top by the kernel's lists of children. A program chooses the shape of
+ * its tree, so depth and number have limits. What a process has used that ended meanwhile is in the
+ * figures of its parent.
+ */
+
 #include "os/file.h"
 #include "os/proc_internal.h"
 

@@ -1,4 +1,10 @@
-/* The part of session/archive.h that restores sessions. */
+/*
+ * The part of session/archive.h that restores sessions. An archive is a stranger's: whether there
+ * is room and nothing in the way is seen by its manifest before a file is written, and the files
+ * have to agree with that. What would act by itself here is dropped or made this machine's: paths,
+ * lease, owner, accounts; entries are paused. A failure at any step takes the stage away again.
+ */
+
 #include "base/time.h"
 #include "model/manifest.h"
 #include "os/file.h"

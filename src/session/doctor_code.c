@@ -1,5 +1,10 @@
-/* The part of session/doctor.h that checks the repositories of a session with a project. It looks
- * at what is cheap: it reads no object, which `git fsck` does. */
+/*
+ * The part of session/doctor.h that checks the repositories of a session with a project. It looks
+ * at what is cheap: it reads no object, which `git fsck` does. It keeps off while a command has the
+ * lock of code.git, and takes that itself with --fix. Leftovers come first, then code.git itself,
+ * and only if that can be read what was interrupted: a landing, a try, a reset, a sync.
+ */
+
 #include "code/land.h"
 #include "code/merge.h"
 #include "code/stranger.h"

@@ -1,4 +1,9 @@
-/* The part of session/doctor.h that checks one session. */
+/*
+ * The part of session/doctor.h that checks one session: under its lock, and only if it is still as
+ * the survey has seen it. Modes and .session come first, because all others read that, and what has
+ * merely aged comes last. A check that cannot read what another one checks says nothing about it.
+ */
+
 #include "base/time.h"
 #include "client/hosts.h"
 #include "code/look.h"

@@ -1,5 +1,10 @@
-/* The part of the doctor that looks at walls and limits: which sessions have no walls, what this
- * machine lacks for those that ask for them, and what killed hosts have left of them. */
+/*
+ * The part of the doctor that looks at walls and limits: which sessions have no walls, what this
+ * machine lacks for those that ask for them, and what killed hosts have left of them. Each session
+ * adds what it asks for to doctor->wants; the machine is looked at once, after all of them, and
+ * only for that.
+ */
+
 #include "base/number.h"
 #include "session/doctor_internal.h"
 #include "session/helper.h"

@@ -1,3 +1,10 @@
+/*
+ * What tick and errand share. The host tells its status first; whether the prompt before is still
+ * on is then read from the store. If a prompt was sent and no answer came, it may have arrived
+ * (*ret_unknown). Another mas is run with the environment of the person who made the entry, and as
+ * that person, never as an agent.
+ */
+
 #include "session/due.h"
 
 #include "base/env.h"

@@ -1,3 +1,11 @@
+/*
+ * The process knows nothing that the entry does not say, and reads that anew in each turn: so --off
+ * and a pause count at once, and a kill loses nothing. Before each step, find_given() records a
+ * prompt that was given just before a kill; the store has it by its tag. A step that fails says so
+ * in the entry and is taken again. The process of an errand is found by its environment, whoever
+ * began it.
+ */
+
 #include "session/errand.h"
 
 #include "base/env.h"

@@ -1,3 +1,10 @@
+/*
+ * The part of session/grow.h that adds and forks. The new agent is planned in the team that was
+ * read, after the pattern of a fellow, whose parts a fork copies, too, and everything is checked
+ * before .growing is written. After that a failure removes the parts; if the team is on disk
+ * already, the old one is written first (undo()).
+ */
+
 #include "session/grow.h"
 
 #include "base/suggest.h"

@@ -1,4 +1,9 @@
-/* The part of session/grow.h that takes an agent away. */
+/*
+ * The part of session/grow.h that takes an agent away. Its work is looked at before the agent is
+ * ended, so that a refusal disturbs nobody, and again when nothing can change it any more.
+ * Processes that have left its pane are found by their environment. Until .growing is written, a
+ * failure starts the agent again.
+ */
 
 #include "client/hosts.h"
 #include "client/survey.h"

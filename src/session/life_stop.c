@@ -1,4 +1,10 @@
-/* The part of session/life.h that stops sessions, and ends the remaining processes of a team. */
+/*
+ * The part of session/life.h that stops sessions, and ends the remaining processes of a team. Hosts
+ * are asked first, which needs neither disk space nor tmux; what could not be told or written is
+ * kept in struct life_end and is no failure. Processes are found by their environment, again after
+ * each round, as they fork meanwhile. rm holds the session's lock and takes the metadata lock last.
+ */
+
 #include "base/time.h"
 #include "client/lost_server.h"
 #include "client/survey.h"

@@ -1,3 +1,11 @@
+/*
+ * One walk serves all looks for files: a pattern is followed name by name below open directories,
+ * within limits of time and number, and `take` gets each regular file. A list has paths and times
+ * first; only of those to be shown are the heads read. A session is open if a process has its file
+ * open, or if a file of the program names a process that lives and is older than that file: numbers
+ * are used again.
+ */
+
 #include "session/outside.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * The copy is put where the program would keep it: what the pattern has found is filled in again,
+ * with the new id. The home of an agent behind a wall is entered without following links, which the
+ * agent may have made. Of a session that may be in the middle of a turn only the whole turns are
+ * copied.
+ */
+
 #include "session/outside_copy.h"
 
 #include "base/env.h"

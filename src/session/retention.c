@@ -1,3 +1,10 @@
+/*
+ * First the choice, which only reads; then each batch: acquire() locks a session, compares it with
+ * what was chosen and prepares it, remove_batch() removes rows, names and files of all that passed.
+ * A session that has changed since is passed over in silence. Those that could not be looked at are
+ * never removed, and are one error at the end. A dry run takes no lock.
+ */
+
 #include "session/retention.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * The comments name the steps of the header. Whether a prompt that may have arrived is given again
+ * depends on the agent: one that talks takes it once by its tag; to another one it would be typed
+ * twice, so it is not. tick_plan() also says what is wrong with a time that a person has typed. An
+ * entry that fails says why, and does not keep the others.
+ */
+
 #include "session/tick.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * What should be there is made as text and compared with what is there, so that nothing is written
+ * twice. systemd comes first, the crontab only if that does not serve the user. Units and lines are
+ * found by a sum of the root's path; the paths themselves are quoted for systemd, for a shell and
+ * for cron, to which a % is a line break, and one that cannot be quoted is refused.
+ */
+
 #include "session/timer.h"
 
 #include "base/env.h"

@@ -1,3 +1,10 @@
+/*
+ * A change reads the file again under the metadata lock and writes it whole, with one entry other
+ * than before. every_members is what an entry shows, own_members what only the file has. On a full
+ * disk the reserve of the session makes room to record a run. A damaged file stops whoever adds or
+ * changes an entry, but no agent from leaving and no session from arriving.
+ */
+
 #include "store/every.h"
 
 #include "model/message.h"

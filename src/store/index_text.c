@@ -1,4 +1,10 @@
-/* The part of store/index.h that knows the format of the file. */
+/*
+ * The part of store/index.h that knows the format of the file. A line of mas is cut up in place, or
+ * copied unread; one with escapes is parsed as JSON, and its texts are kept apart. Quotes within
+ * values are escaped, so whether a member has a value can be told by a search for its bytes.
+ * Anything that is not exactly so makes the index broken.
+ */
+
 #include "store/index_internal.h"
 
 #include "base/json.h"

@@ -1,3 +1,9 @@
+/*
+ * The few offers are read and written together, under the metadata lock; those that are over go
+ * with the next write. Of a code only the hash is kept. A wrong one costs every offer a try; if
+ * that cannot be written the offers end, so that nobody guesses for nothing.
+ */
+
 #include "store/pairing.h"
 
 #include "base/time.h"

@@ -1,3 +1,10 @@
+/*
+ * A host first looks without the lock, and finds its ports at every start but the first. Then it
+ * locks, reads again, and takes them for the whole team, so that one write serves all its hosts.
+ * Ports are free if nobody has them on record and each can be bound now. ports_spare() records
+ * nothing.
+ */
+
 #include "store/ports.h"
 
 #include "base/id.h"
