@@ -1,8 +1,8 @@
 /*
  * A request is a connection of its own to the host, which is kept until the answer comes or its
- * time is over. `mas stop` runs beside the screen, and its first line is the message. Any other
- * command stops the screen until it has ended; what it prints to be read is caught first and then
- * shown in a pager, which is made to wait for a key.
+ * time is over. One verb at a time runs beside the screen, and its first line is the message. A
+ * command that is looked at stops the screen until it has ended; what it prints to be read is
+ * caught first and then shown in a pager, which is made to wait for a key.
  */
 
 #include "top/act.h"
@@ -17,7 +17,7 @@
 #include <termios.h>
 
 enum {
-    STOP_MS = 120000,
+    VERB_MS = 120000,
     OUTPUT_MAX = 64 * 1024,
     PAGE_MAX = 16 << 20,
     SHOWN_MS = 500, /* a pager that ends earlier has not waited for a person */
@@ -133,45 +133,63 @@ static void turn_request(struct acts *acts, size_t i, short events, int64_t now)
     drop(acts, i);
 }
 
-/* ---- stopping a session */
+/* ---- verbs that run beside the screen */
 
-void act_stop(struct acts *acts, const struct top_team *team)
+/* Returns the words that run mas here. */
+static char **argv_begin(const struct acts *acts)
 {
-    char *argv[] = {(char[]){"mas"},  (char[]){"--root"},          acts->root->path,
-                    (char[]){"stop"}, (char *)(uintptr_t)team->id, NULL};
+    char **argv = NULL;
+
+    strv_push(&argv, "mas");
+    strv_push(&argv, "--root");
+    strv_push(&argv, acts->root->path);
+    return argv;
+}
+
+void act_verb(struct acts *acts, char *const *words, char *done)
+{
+    _cleanup_free_ char *unused = done;
+    _cleanup_strv_ char **argv = argv_begin(acts);
+    struct err err = ERR_INIT;
+
+    strv_push_all(&argv, words);
     const struct proc_spec spec = {.file = acts->mas,
                                    .argv = argv,
                                    .cwd = -1,
                                    .output_max = OUTPUT_MAX,
-                                   .timeout_ms = STOP_MS};
-    struct err err = ERR_INIT;
-
-    if (acts->stops) {
-        say(acts, true, "another session is being stopped");
+                                   .timeout_ms = VERB_MS};
+    if (acts->runs) {
+        say(acts, true, "wait for the command before this one");
         return;
     }
     if (proc_start(&spec, &acts->proc, &err) == -1) {
         say(acts, true, err.text);
         return;
     }
-    acts->stops = true;
-    _cleanup_free_ char *text = mem_printf("stopping %s ...", team->name);
-    say(acts, false, text);
+    acts->runs = true;
+    acts->done = done;
+    unused = NULL;
+    _cleanup_free_ char *doing = mem_printf("mas %s ...", words[0]);
+    say(acts, false, doing);
 }
 
-static void finish_stop(struct acts *acts)
+static void finish_verb(struct acts *acts)
 {
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_free_ char *done = acts->done;
     struct err err = ERR_INIT;
 
-    acts->stops = false;
-    if (proc_finish(&acts->proc, &result, &err) == -1)
+    acts->runs = false;
+    acts->done = NULL;
+    if (proc_finish(&acts->proc, &result, &err) == -1) {
         say(acts, true, err.text);
-    else {
-        const struct str *words = result.status == 0 ? &result.out : &result.err;
-        _cleanup_free_ char *line = mem_dupn(str_text(words), strcspn(str_text(words), "\n"));
-        say(acts, result.status != 0, line);
+        return;
     }
+    const char *words = result.status != 0 ? str_text(&result.err)
+                        : done != NULL     ? done
+                                           : str_text(&result.out);
+    _cleanup_free_ char *line = mem_dupn(words, strcspn(words, "\n"));
+    say(acts, result.status != 0, line);
 }
 
 /* ---- other commands */
@@ -241,13 +259,10 @@ static void capture(const struct acts *acts, char *const *argv, struct str *to)
 void act_run(struct acts *acts, const struct act_command *command, const char *session,
              const char *agent)
 {
-    _cleanup_strv_ char **argv = NULL;
+    _cleanup_strv_ char **argv = argv_begin(acts);
     struct err err = ERR_INIT;
     int status = 0;
 
-    strv_push(&argv, "mas");
-    strv_push(&argv, "--root");
-    strv_push(&argv, acts->root->path);
     strv_push(&argv, command->verb);
     if (command->lines != NULL) {
         strv_push(&argv, "-n");
@@ -279,7 +294,7 @@ int64_t acts_want(struct acts *acts, struct loop *loop)
         conn_want(&acts->requests[i].host.conn, loop);
         until = time_sooner(until, acts->requests[i].until_ms);
     }
-    if (acts->stops) {
+    if (acts->runs) {
         loop_want(loop, acts->proc.end_fd, POLLIN);
         until = time_sooner(until, acts->proc.deadline);
     }
@@ -292,14 +307,15 @@ void acts_turn(struct acts *acts, struct loop *loop)
 
     for (size_t i = acts->count; i-- > 0;)
         turn_request(acts, i, loop_got(loop, acts->requests[i].host.conn.fd), now);
-    if (acts->stops && (loop_got(loop, acts->proc.end_fd) != 0 || now >= acts->proc.deadline))
-        finish_stop(acts);
+    if (acts->runs && (loop_got(loop, acts->proc.end_fd) != 0 || now >= acts->proc.deadline))
+        finish_verb(acts);
 }
 
 void acts_free(struct acts *acts)
 {
     while (acts->count > 0)
         drop(acts, acts->count - 1);
-    if (acts->stops)
+    if (acts->runs)
         proc_abandon(&acts->proc);
+    free(acts->done);
 }

@@ -27,8 +27,9 @@ struct acts {
     void *arg;
     struct act_request requests[ACTS_MAX];
     size_t count;
-    bool stops; /* `mas stop` runs: */
+    bool runs; /* a verb of mas runs: */
     struct proc proc;
+    char *done; /* what to say if it succeeds; NULL: its first line */
 };
 
 /* Answers a permission: `option` is "allow", "deny" or the id of an option. */
@@ -38,8 +39,9 @@ void act_permit(struct acts *acts, const struct top_agent *agent, const char *pe
 void act_send(struct acts *acts, const struct top_agent *agent, const char *text);
 /* Tells the host of an agent that is done that a person has looked at it. */
 void act_see(struct acts *acts, const struct top_agent *agent);
-/* Runs `mas stop` for a session, in the background. */
-void act_stop(struct acts *acts, const struct top_team *team);
+/* Runs a verb of mas with its operands, in the background. `done`, which this takes, is said if it
+ * succeeds; NULL: its first line. */
+void act_verb(struct acts *acts, char *const *words, char *done);
 /* A command of mas that takes over the terminal. */
 struct act_command {
     const char *verb;

@@ -15,6 +15,7 @@ void canvas_reset(struct canvas *canvas, size_t rows, size_t columns)
         str_clear(&row->text);
         row->count = row->used = 0;
         row->chosen = row->bar = false;
+        row->chosen_end = SIZE_MAX;
     }
     canvas->rows = rows;
     canvas->columns = columns;
@@ -108,4 +109,13 @@ void canvas_line(struct canvas *canvas, size_t y, enum paint paint, size_t colum
     begin_piece(row, paint);
     for (; row->used < column; row->used++)
         str_add(&row->text, canvas->unicode ? "\u2500" : "-");
+}
+
+void canvas_split(struct canvas *canvas, size_t y, size_t end, size_t columns)
+{
+    for (; y < end && y < canvas->rows; y++) {
+        canvas_pad(canvas, y, columns);
+        canvas->row[y].chosen_end = canvas->row[y].text.len;
+        canvas_add(canvas, y, PAINT_DIM, canvas->unicode ? "\u2502" : "|");
+    }
 }

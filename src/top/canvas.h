@@ -30,7 +30,8 @@ struct canvas_row {
     struct canvas_piece *pieces;
     size_t count;
     size_t used; /* columns */
-    bool chosen, bar; /* as a whole */
+    bool chosen, bar; /* as a whole, */
+    size_t chosen_end; /* but what is chosen only up to this byte */
 };
 
 struct canvas {
@@ -60,5 +61,8 @@ void canvas_cell(struct canvas *canvas, size_t y, enum paint paint, const char *
 void canvas_pad(struct canvas *canvas, size_t y, size_t column);
 /* Appends a horizontal line up to this column. */
 void canvas_line(struct canvas *canvas, size_t y, enum paint paint, size_t column);
+/* Draws a vertical line behind `columns` of rows `y` up to `end`: what is appended then is beside
+ * what they have, and never chosen. */
+void canvas_split(struct canvas *canvas, size_t y, size_t end, size_t columns);
 /* Returns the columns that are left in the row. */
 size_t canvas_left(const struct canvas *canvas, size_t y);

@@ -1,8 +1,8 @@
 /*
- * What each key does. input_press() hands a press to the mode that is on; the tables have the keys
- * of the list. The functions change struct top, and view.c draws it afterwards. Modes that take
- * words remember their agent by its name, because rows move meanwhile. A question is answered only
- * if it has been on the screen.
+ * What each key does. input_press() hands a press to the mode that is on; top_keys[] has the keys
+ * of the list. The functions change struct top, and view.c draws it afterwards. A key that needs
+ * something asks for it in a mode of its own, which remembers the agent by its name, because rows
+ * move meanwhile. A question of an agent is answered only if it has been on the screen.
  */
 
 #include "base/time.h"
@@ -161,28 +161,195 @@ static struct top_agent *target_agent(struct top *top)
     return NULL;
 }
 
+/* Asks for what a key needs; `then` gets it. */
+static void ask(struct top *top, enum top_mode mode,
+                void (*then)(struct top *top, const char *text), char *question)
+{
+    const struct top_row *row = rows_chosen(&top->rows);
+
+    if (row != NULL && row->team != NULL)
+        top->target = target_of(row);
+    top->mode = mode;
+    top->then = then;
+    free(top->question);
+    top->question = question;
+    editor_set(&top->editor, "");
+}
+
+static void send_text(struct top *top, const char *text)
+{
+    const struct top_agent *agent = target_agent(top);
+
+    if (agent != NULL)
+        act_send(&top->acts, agent, text);
+}
+
 static void begin_send(struct top *top)
 {
-    if (chosen_agent(top) == NULL)
-        return;
-    top->target = target_of(rows_chosen(&top->rows));
-    top->mode = MODE_SEND;
-    editor_set(&top->editor, "");
+    const struct top_agent *agent = chosen_agent(top);
+
+    if (agent != NULL)
+        ask(top, MODE_TYPE, send_text, mem_printf("to %s: ", agent->id));
+}
+
+/* ---- the verbs of mas: they run beside the screen */
+
+#define RUN(top, done, ...) act_verb(&(top)->acts, (char *const[]){__VA_ARGS__, NULL}, (done))
+#define WORD(text) ((char[]){text})
+
+/* Returns the chosen row if it is of a team, NULL with a message otherwise. */
+static const struct top_row *chosen_team(struct top *top)
+{
+    const struct top_row *row = rows_chosen(&top->rows);
+
+    if (row != NULL && row->team != NULL)
+        return row;
+    top_say(top, true, "choose an agent of the session first");
+    return NULL;
+}
+
+static void stop_team(struct top *top, const char *key)
+{
+    const struct top_team *team = table_find(&top->table, top->target.team);
+
+    if (strcmp(key, "y") == 0 && team != NULL)
+        RUN(top, NULL, WORD("stop"), top->target.team);
 }
 
 static void begin_stop(struct top *top)
 {
-    const struct top_row *row = rows_chosen(&top->rows);
+    const struct top_row *row = chosen_team(top);
 
-    if (row == NULL || row->team == NULL) {
-        top_say(top, true, "choose an agent of the session first");
+    if (row != NULL)
+        ask(top, MODE_SURE, stop_team,
+            mem_printf("stop session %s and its %zu agents? (y/n)", row->team->name,
+                       row->team->count));
+}
+
+/* Moves the first word of a text to the words of a verb. Returns the rest. */
+static const char *take_word(char ***words, const char *text)
+{
+    _cleanup_free_ char *word = mem_dupn(text, strcspn(text, " "));
+
+    strv_push(words, word);
+    text += strlen(word);
+    return text + strspn(text, " ");
+}
+
+static void make_session(struct top *top, const char *text)
+{
+    _cleanup_strv_ char **words = NULL;
+
+    strv_push(&words, "new");
+    strv_push(&words, "-d");
+    while (str_starts(text, "--")) /* with its value */
+        text = take_word(&words, take_word(&words, text));
+    strv_push(&words, "--");
+    strv_push(&words, text);
+    act_verb(&top->acts, words, mem_printf("begun: %s", text));
+}
+
+static void begin_new(struct top *top)
+{
+    ask(top, MODE_TYPE, make_session, mem_dup("new: [--agent PRESET] what is to be done here: "));
+}
+
+static void add_agent(struct top *top, const char *text)
+{
+    _cleanup_strv_ char **words = NULL;
+
+    strv_push(&words, "add");
+    strv_push(&words, top->target.team);
+    strv_push(&words, "--agent");
+    while (*text != '\0')
+        text = take_word(&words, text);
+    act_verb(&top->acts, words, NULL);
+}
+
+static void begin_add(struct top *top)
+{
+    const struct top_row *row = chosen_team(top);
+
+    if (row != NULL)
+        ask(top, MODE_TYPE, add_agent,
+            mem_printf("add to %s: PRESET [--as NAME] [--unit UNIT]: ", row->team->name));
+}
+
+static void fork_agent(struct top *top, const char *text)
+{
+    RUN(top, NULL, WORD("fork"), top->target.team, top->target.agent, WORD("--as"),
+        (char *)(uintptr_t)text);
+}
+
+static void begin_fork(struct top *top)
+{
+    const struct top_agent *agent = chosen_agent(top);
+
+    if (agent == NULL)
+        return;
+    ask(top, MODE_TYPE, fork_agent, mem_printf("fork %s/%s as: ", agent->team->name, agent->id));
+    _cleanup_free_ char *name = mem_printf("%s-2", agent->id);
+    editor_set(&top->editor, name);
+}
+
+static void try_files(struct top *top, const char *key)
+{
+    if (strcmp(key, "y") == 0)
+        RUN(top, NULL, WORD("try"), top->target.team, top->target.agent);
+    else if (strcmp(key, "o") == 0)
+        RUN(top, NULL, WORD("try"), WORD("--off"), top->target.team);
+}
+
+static void begin_try(struct top *top)
+{
+    const struct top_agent *agent = chosen_agent(top);
+
+    if (agent != NULL)
+        ask(top, MODE_SURE, try_files,
+            mem_printf("try %s/%s in your checkout? (y/n; o takes it out again)", agent->team->name,
+                       agent->id));
+}
+
+/* What would help an agent, or a team without hosts, that has failed. */
+enum remedy { REMEDY_NONE, REMEDY_START, REMEDY_RESTART, REMEDY_ASK };
+
+static enum remedy remedy_for(const struct top_row *row)
+{
+    const struct top_agent *agent = row->agent;
+
+    if (row->kind == ROW_TEAM)
+        return row->team->problem == NULL ? REMEDY_START : REMEDY_NONE;
+    if (agent == NULL)
+        return REMEDY_NONE;
+    if (!agent->told)
+        return agent->link == LINK_STOPPED  ? REMEDY_START
+               : agent->link == LINK_ABSENT ? REMEDY_RESTART
+                                            : REMEDY_NONE;
+    if (agent->status.state == AGENT_CRASHED || agent->status.state == AGENT_EXITED)
+        return REMEDY_RESTART;
+    return agent->status.talks && agent_turn_is_bad(&agent->status) ? REMEDY_ASK : REMEDY_NONE;
+}
+
+static void try_again(struct top *top)
+{
+    const struct top_row *row = rows_chosen(&top->rows);
+    enum remedy remedy = row != NULL ? remedy_for(row) : REMEDY_NONE;
+
+    if (remedy == REMEDY_NONE) {
+        top_say(top, true, "nothing has failed here");
         return;
     }
-    top->target = target_of(row);
-    top->mode = MODE_STOP;
-    top_say(top, true, "stop session %s and its %zu agents? (y/n)", row->team->name,
-            row->team->count);
+    struct row_key key = target_of(row);
+    if (remedy == REMEDY_START)
+        RUN(top, NULL, WORD("start"), key.team);
+    else if (remedy == REMEDY_RESTART)
+        RUN(top, NULL, WORD("restart"), key.team, key.agent);
+    else
+        RUN(top, mem_printf("asked %s/%s again", row->team->name, key.agent), WORD("ask"),
+            WORD("--no-wait"), WORD("--again"), key.team, key.agent);
 }
+
+/* ---- commands that take over the terminal */
 
 static void run_command(struct top *top, const struct act_command *command, bool needs_agent)
 {
@@ -244,26 +411,69 @@ static void leave(struct top *top)
 
 /* ---- the keys of the list */
 
-static const struct {
-    enum press_kind kind;
-    void (*act)(struct top *top);
-} keys[] = {
-    {PRESS_UP, move_up},      {PRESS_DOWN, move_down},
-    {PRESS_PAGE_UP, page_up}, {PRESS_PAGE_DOWN, page_down},
-    {PRESS_HOME, to_start},   {PRESS_END, to_end},
-    {PRESS_TAB, fold},        {PRESS_ESCAPE, leave},
-    {PRESS_ENTER, go_there},
-};
+static bool is_head(const struct top_row *row)
+{
+    return row->kind == ROW_HEAD;
+}
 
-static const struct {
-    char letter;
-    void (*act)(struct top *top);
-} letters[] = {
-    {'k', move_up},      {'j', move_down},     {'g', to_start},       {'G', to_end},
-    {' ', fold},         {'t', switch_groups}, {'p', switch_preview}, {'a', allow},
-    {'d', deny},         {'s', begin_send},    {'x', begin_stop},     {'l', show_log},
-    {'h', show_history}, {'v', show_diff},     {'/', begin_filter},   {'?', show_help},
-    {'q', quit},
+static bool has_team(const struct top_row *row)
+{
+    return row->team != NULL;
+}
+
+static bool has_agent(const struct top_row *row)
+{
+    return row->agent != NULL;
+}
+
+static bool waits(const struct top_row *row)
+{
+    return row->agent != NULL && row->agent->status.state == AGENT_WAITING;
+}
+
+static bool has_code(const struct top_row *row)
+{
+    return row->agent != NULL && row->agent->has_code;
+}
+
+static bool has_failed(const struct top_row *row)
+{
+    return remedy_for(row) != REMEDY_NONE;
+}
+
+const struct top_key top_keys[] = {
+    {PRESS_ENTER, 0, go_there, "Enter", "go there", has_team},
+    {PRESS_TAB, 0, fold, "Tab", "fold", is_head},
+    {PRESS_TEXT, 'r', try_again, "r", "try again", has_failed},
+    {PRESS_TEXT, 'a', allow, "a", "allow", waits},
+    {PRESS_TEXT, 'd', deny, "d", "deny", waits},
+    {PRESS_TEXT, 's', begin_send, "s", "send", has_agent},
+    {PRESS_TEXT, '/', begin_filter, "/", "filter", NULL},
+    {PRESS_TEXT, '?', show_help, "?", "help", NULL},
+    {PRESS_TEXT, 'q', quit, "q", "quit", NULL},
+    {PRESS_TEXT, 'n', begin_new, "n", "new", NULL},
+    {PRESS_TEXT, 'l', show_log, "l", "logs", has_team},
+    {PRESS_TEXT, 'h', show_history, "h", "history", has_agent},
+    {PRESS_TEXT, 'v', show_diff, "v", "diff", has_code},
+    {PRESS_TEXT, 'T', begin_try, "T", "try", has_code},
+    {PRESS_TEXT, 'f', begin_fork, "f", "fork", has_agent},
+    {PRESS_TEXT, '+', begin_add, "+", "add", has_team},
+    {PRESS_TEXT, 't', switch_groups, "t", "teams", NULL},
+    {PRESS_TEXT, 'x', begin_stop, "x", "stop", has_team},
+    {PRESS_TEXT, 'p', switch_preview, NULL, NULL, NULL},
+    {PRESS_TEXT, ' ', fold, NULL, NULL, NULL},
+    {PRESS_TEXT, 'k', move_up, NULL, NULL, NULL},
+    {PRESS_TEXT, 'j', move_down, NULL, NULL, NULL},
+    {PRESS_TEXT, 'g', to_start, NULL, NULL, NULL},
+    {PRESS_TEXT, 'G', to_end, NULL, NULL, NULL},
+    {PRESS_UP, 0, move_up, NULL, NULL, NULL},
+    {PRESS_DOWN, 0, move_down, NULL, NULL, NULL},
+    {PRESS_PAGE_UP, 0, page_up, NULL, NULL, NULL},
+    {PRESS_PAGE_DOWN, 0, page_down, NULL, NULL, NULL},
+    {PRESS_HOME, 0, to_start, NULL, NULL, NULL},
+    {PRESS_END, 0, to_end, NULL, NULL, NULL},
+    {PRESS_ESCAPE, 0, leave, NULL, NULL, NULL},
+    {.act = NULL},
 };
 
 static void click(struct top *top, const struct press *press)
@@ -290,12 +500,10 @@ static void press_number(struct top *top, const struct press *press)
 
 static void press_list(struct top *top, const struct press *press)
 {
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (keys[i].kind == press->kind)
-            keys[i].act(top);
-    for (size_t i = 0; press->kind == PRESS_TEXT && i < ARRAY_LEN(letters); i++)
-        if (letters[i].letter == press->text[0] && press->text[1] == '\0')
-            letters[i].act(top);
+    for (const struct top_key *key = top_keys; key->act != NULL; key++)
+        if (key->kind == press->kind &&
+            (key->kind != PRESS_TEXT || (key->letter == press->text[0] && press->text[1] == '\0')))
+            key->act(top);
     press_number(top, press);
     if (press->kind == PRESS_CLICK)
         click(top, press);
@@ -317,28 +525,22 @@ static void press_filter(struct top *top, const struct press *press)
         set_filter(top, str_text(&top->editor.text));
 }
 
-static void press_send(struct top *top, const struct press *press)
+static void press_type(struct top *top, const struct press *press)
 {
-    if (press->kind == PRESS_ENTER && top->editor.text.len > 0) {
-        const struct top_agent *agent = target_agent(top);
-        if (agent != NULL)
-            act_send(&top->acts, agent, top->editor.text.data);
-        top->mode = MODE_LIST;
-    } else if (press->kind == PRESS_ESCAPE || press->kind == PRESS_ENTER) {
-        top->mode = MODE_LIST;
-    } else {
+    if (press->kind != PRESS_ENTER && press->kind != PRESS_ESCAPE) {
         (void)editor_press(&top->editor, press);
+        return;
     }
+    top->mode = MODE_LIST;
+    if (press->kind == PRESS_ENTER && top->editor.text.len > 0)
+        top->then(top, top->editor.text.data);
 }
 
-static void press_stop(struct top *top, const struct press *press)
+static void press_sure(struct top *top, const struct press *press)
 {
-    const struct top_team *team = table_find(&top->table, top->target.team);
-
     top->mode = MODE_LIST;
-    top_say(top, false, "%s", "");
-    if (press->kind == PRESS_TEXT && strcmp(press->text, "y") == 0 && team != NULL)
-        act_stop(&top->acts, team);
+    if (press->kind == PRESS_TEXT)
+        top->then(top, press->text);
 }
 
 static void press_ask(struct top *top, const struct press *press)
@@ -370,11 +572,11 @@ void input_press(struct top *top, const struct press *press)
     case MODE_FILTER:
         press_filter(top, press);
         break;
-    case MODE_SEND:
-        press_send(top, press);
+    case MODE_TYPE:
+        press_type(top, press);
         break;
-    case MODE_STOP:
-        press_stop(top, press);
+    case MODE_SURE:
+        press_sure(top, press);
         break;
     case MODE_ASK:
         press_ask(top, press);

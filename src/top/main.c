@@ -195,11 +195,13 @@ static void free_top(struct top *top)
     editor_free(&top->editor);
     free(top->message);
     free(top->asked);
+    free(top->question);
 }
 
 static int run(char **argv, struct err *err)
 {
-    struct top top = {.acts = {.mas = argv[1]}, .table = TOP_TABLE_INIT, .canvas = CANVAS_INIT};
+    struct top top = {
+        .acts = {.mas = argv[1]}, .keys = top_keys, .table = TOP_TABLE_INIT, .canvas = CANVAS_INIT};
     const char *root = argv[2];
     bool once = false;
 

@@ -60,18 +60,18 @@ static bool has_pairs(void)
            colour == (has_many() ? look->many : -1);
 }
 
-static void paint_with(enum paint paint, const struct canvas_row *row)
+static void paint_with(enum paint paint, bool chosen, bool bar)
 {
     const struct palette_look *look = &palette[tints[paint]];
     bool many = has_pairs() && has_many();
     attr_t attributes = look->bold ? A_BOLD : A_NORMAL;
     short pair = has_pairs() ? (short)(1 + paint) : 0;
 
-    if (!many && look->dim && !row->chosen)
+    if (!many && look->dim && !chosen)
         attributes |= A_DIM;
-    if (row->bar || (!many && row->chosen))
+    if (bar || (!many && chosen))
         attributes |= A_REVERSE;
-    if (row->chosen)
+    if (chosen)
         pair = many ? (short)(PAIR_CHOSEN + paint) : 0;
     (void)attr_set(attributes, pair, NULL);
 }
@@ -197,11 +197,13 @@ static void put_row(int y, const struct canvas_row *row, size_t columns)
     (void)move(y, 0);
     for (size_t i = 0; i < row->count; i++) {
         size_t end = i + 1 < row->count ? row->pieces[i + 1].from : row->text.len;
-        paint_with(row->pieces[i].paint, row);
+        paint_with(row->pieces[i].paint, row->chosen && row->pieces[i].from < row->chosen_end,
+                   row->bar);
         put_piece(row->text.data + row->pieces[i].from, end - row->pieces[i].from);
     }
-    paint_with(PAINT_PLAIN, row);
-    if (row->chosen || row->bar)
+    bool chosen = row->chosen && row->chosen_end == SIZE_MAX;
+    paint_with(PAINT_PLAIN, chosen, row->bar);
+    if (chosen || row->bar)
         for (size_t x = row->used; x < columns; x++)
             (void)addch(' ');
 }

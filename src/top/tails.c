@@ -238,18 +238,22 @@ static void read_log(struct agent_tail *tail, int logs, const char *name)
     term_text_free(&term);
 }
 
-/* Reads the log if it has changed. Returns true if it was read. */
+/* Reads the log if it has changed. Returns true if it was read. Most have not: so one call looks.
+ */
 static bool look_at_log(struct tails *tails, struct top_agent *agent, int64_t now)
 {
     struct agent_tail *tail = agent->tail;
     _cleanup_free_ char *name = mem_printf(WORKSPACE_AGENT_LOG, agent->id);
-    _cleanup_close_ int dir = workspace_open(tails->root, agent->team->id);
-    _cleanup_close_ int logs = dir == -1 ? -1 : path_open_dir(dir, WORKSPACE_LOGS);
+    _cleanup_free_ char *path = mem_printf("%s/" WORKSPACE_LOGS "/%s", agent->team->id, name);
     struct stat st;
 
     tail->next_ms = now + (tail->full ? LOG_FULL_MS : LOG_MS);
-    if (logs == -1 || fstatat(logs, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+    if (fstatat(tails->root->sessions, path, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
         (st.st_ino == tail->log && st.st_size == tail->log_size))
+        return false;
+    _cleanup_close_ int dir = workspace_open(tails->root, agent->team->id);
+    _cleanup_close_ int logs = dir == -1 ? -1 : path_open_dir(dir, WORKSPACE_LOGS);
+    if (logs == -1)
         return false;
     tail->log = st.st_ino;
     tail->log_size = st.st_size;

@@ -12,8 +12,8 @@
 #include "top/tail.h"
 #include "top/top.h"
 
-/* ---- the chosen agent, below the list: what it asks, with the choices, or what it prints or says
- */
+/* ---- the chosen agent, below the list or beside it: what it asks, with the choices, or what it
+ * prints or says */
 
 enum { MARGIN = 1, DETAIL_MIN = 1 };
 
@@ -24,7 +24,7 @@ static void draw_title(struct canvas *canvas, size_t y, const struct top_agent *
     enum paint paint;
     const char *state = list_state(agent, &paint);
 
-    canvas_line(canvas, y, PAINT_DIM, 2);
+    canvas_line(canvas, y, PAINT_DIM, canvas->row[y].used + 2);
     canvas_addf(canvas, y, PAINT_BOLD, " %s/%s", agent->team->name, agent->id);
     if (agent->role[0] != '\0' && strcmp(agent->role, agent->id) != 0)
         canvas_addf(canvas, y, PAINT_DIM, " %s", agent->role);
@@ -37,10 +37,15 @@ static void draw_title(struct canvas *canvas, size_t y, const struct top_agent *
 
 /* ---- what it prints */
 
-/* Returns the rows that a line takes. */
-static size_t rows_of(const struct canvas *canvas, const char *text)
+/* Returns the columns for text in a row that is free. */
+static int text_room(const struct canvas *canvas, size_t y)
 {
-    int columns = (int)canvas->columns - 2 * MARGIN;
+    return (int)canvas_left(canvas, y) - 2 * MARGIN;
+}
+
+/* Returns the rows that a line takes in so many columns. */
+static size_t rows_of(const char *text, int columns)
+{
     size_t len = strlen(text), rows = 0;
 
     for (size_t at = 0, next; columns > 1 && (rows == 0 || at < len); at += next, rows++)
@@ -52,7 +57,7 @@ static size_t rows_of(const struct canvas *canvas, const char *text)
 static size_t draw_line(struct canvas *canvas, size_t y, size_t end, enum paint paint,
                         const char *text, size_t skip)
 {
-    int columns = (int)canvas->columns - 2 * MARGIN;
+    int columns = text_room(canvas, y);
     size_t len = strlen(text), row = 0;
 
     for (size_t at = 0, next; columns > 1 && y < end && (row == 0 || at < len); at += next, row++) {
@@ -71,7 +76,7 @@ static void draw_tail(struct canvas *canvas, size_t y, size_t end, const struct 
     size_t room = end - y, used = 0, first = tail->count, skip = 0;
 
     while (first > 0 && used < room)
-        used += rows_of(canvas, tail->lines[--first].text);
+        used += rows_of(tail->lines[--first].text, text_room(canvas, y));
     if (used > room)
         skip = used - room;
     for (size_t i = first; i < tail->count && y < end; i++, skip = 0)
@@ -147,7 +152,9 @@ static bool preview_draw(struct canvas *canvas, size_t y, size_t end, const stru
 enum {
     HEADS_FROM = 9, /* rows of a screen with headings of columns */
     FOOT_FROM = 3, /* with a line at the bottom */
-    PREVIEW_FROM = 16, /* with a preview */
+    PREVIEW_FROM = 16, /* with a preview below the list */
+    BESIDE_FROM = 120, /* columns of a screen with a preview beside the list, */
+    LIST_TWENTIETHS = 11, /* which has so much of them */
 };
 
 void top_say(struct top *top, bool is_error, const char *fmt, ...)
@@ -245,15 +252,12 @@ static void add_key(struct canvas *canvas, size_t y, const char *key, const char
 
 static void draw_keys(struct top *top, size_t y)
 {
-    static const struct {
-        const char *key, *word;
-    } keys[] = {{"Enter", "go there"}, {"a", "allow"}, {"d", "deny"},  {"s", "send"},
-                {"/", "filter"},       {"?", "help"},  {"q", "quit"},  {"l", "logs"},
-                {"h", "history"},      {"v", "diff"},  {"t", "teams"}, {"x", "stop"}};
+    const struct top_row *row = rows_chosen(&top->rows);
 
     canvas_add(&top->canvas, y, PAINT_PLAIN, " ");
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        add_key(&top->canvas, y, keys[i].key, keys[i].word);
+    for (const struct top_key *key = top->keys; key->act != NULL; key++)
+        if (key->word != NULL && (key->fits == NULL || (row != NULL && key->fits(row))))
+            add_key(&top->canvas, y, key->name, key->word);
 }
 
 static void draw_answers(struct top *top, size_t y)
@@ -295,12 +299,12 @@ static void draw_footer(struct top *top, size_t y)
         canvas_add(canvas, y, PAINT_KEY, " / ");
         editor_draw(&top->editor, canvas, y);
         break;
-    case MODE_SEND:
-        canvas_addf(canvas, y, PAINT_KEY, " to %s: ", top->target.agent);
+    case MODE_TYPE:
+        canvas_addf(canvas, y, PAINT_KEY, " %s", top->question);
         editor_draw(&top->editor, canvas, y);
         break;
-    case MODE_STOP:
-        canvas_addf(canvas, y, PAINT_BAD, " %s", top->message != NULL ? top->message : "");
+    case MODE_SURE:
+        canvas_addf(canvas, y, PAINT_BAD, " %s", top->question);
         break;
     case MODE_ASK:
         draw_answers(top, y);
@@ -324,8 +328,11 @@ static void draw_help(struct top *top, size_t from, size_t to)
         {"Up Down j k", "choose an agent; PgUp PgDn g G: further"},
         {"Enter", "go to its pane"},
         {"a  d  1-9", "allow, deny, or answer with a choice"},
+        {"r", "try again what has failed"},
         {"s", "send it a message"},
         {"l  h  v", "its log, its history, what it has changed"},
+        {"T", "try its files in your checkout, or take them out again"},
+        {"n  +  f", "begin a session, add an agent, fork this one"},
         {"x", "stop its session"},
         {"Tab Space", "fold or unfold a group"},
         {"t", "group by team, or by what agents do"},
@@ -424,11 +431,24 @@ static void draw_preview(struct top *top, size_t from, size_t to, const struct t
         top->asked = mem_dup(tail_permission(agent->tail)->id);
 }
 
+/* Draws the list on the left, and a line behind it. */
+static void draw_list_beside(struct top *top, size_t from, size_t to)
+{
+    struct canvas *canvas = &top->canvas;
+    size_t all = canvas->columns, columns = all * LIST_TWENTIETHS / 20;
+
+    canvas->columns = columns;
+    draw_list(top, from, to);
+    canvas->columns = all;
+    canvas_split(canvas, from, to, columns + 1);
+}
+
 static void draw_body(struct top *top, size_t from, size_t to)
 {
     const struct top_row *row = rows_chosen(&top->rows);
     const struct top_agent *chosen = row != NULL ? row->agent : NULL;
-    size_t split = to - preview_rows(top, to - from);
+    bool beside = top->preview && top->canvas.columns >= BESIDE_FROM;
+    size_t split = beside ? from : to - preview_rows(top, to - from);
 
     free(top->asked);
     top->asked = NULL;
@@ -438,7 +458,10 @@ static void draw_body(struct top *top, size_t from, size_t to)
         draw_preview(top, from, to, chosen);
         return;
     }
-    draw_list(top, from, split);
+    if (beside)
+        draw_list_beside(top, from, to);
+    else
+        draw_list(top, from, split);
     row = rows_chosen(&top->rows);
     if (split < to && row != NULL && row->agent != NULL)
         draw_preview(top, split, to, row->agent);

@@ -256,6 +256,69 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
     eventually sees 'no agent matches'
 }
 
+@test "r tries again what has failed; n, f, + and T make and show; the last line has the keys of the row" {
+    has_keys() { view | tail -n 1 | grep -qE -- "$1"; }
+    has_no_keys() { ! has_keys "$1"; }
+    make_project
+    acp_preset scripted
+    preset breaks "sh -c 'test -e $T/well || kill -9 \$\$; exec sleep 1000'"
+    API=$("$MAS" new -q --name api -t solo --agent breaks)
+    DIR=$ROOT/sessions/$API
+    eventually state_is solo crashed
+    cd "$P"
+    open 150 30
+    eventually has_keys 'r try again .* n new'
+    has_no_keys 'T try'
+    touch "$T/well"
+    type_keys r
+    eventually sees 'solo restarted'
+    eventually has_no_keys 'r try again'
+    type_keys n
+    type_keys -l -- '--agent scripted --name shop ERR:5'
+    type_keys Enter
+    eventually sees 'begun: ERR:5'
+    eventually sees 'shop/solo failed'
+    type_keys g j
+    eventually has_keys 'r try again .* T try  f fork'
+    asked() { "$MAS" history shop solo --json | jq '[.messages[] | select(.role == "user")] | length'; }
+    asked_twice() { [ "$(asked)" = 2 ]; }
+    [ "$(asked)" = 1 ]
+    type_keys r
+    eventually asked_twice
+    echo new >"$ROOT/sessions/$("$MAS" show shop --json | jq -r .sessionId)/code/solo/tried"
+    type_keys T
+    eventually sees 'in your checkout? (y/n; o takes it out again)'
+    type_keys y
+    eventually test -e "$P/tried"
+    type_keys T
+    eventually sees 'takes it out again'
+    type_keys o
+    eventually test ! -e "$P/tried"
+    type_keys f
+    type_keys Enter
+    eventually sees shop/solo-2
+    type_keys +
+    type_keys -l 'scripted --as third'
+    type_keys Enter
+    eventually sees shop/third
+    type_keys n
+    type_keys -l -- '--agent nosuch tidy up'
+    type_keys Enter
+    eventually sees "'nosuch'"
+}
+
+@test "on 120 columns and more what the chosen agent says is beside the list" {
+    acp_preset scripted
+    "$MAS" new -q --name shop -t solo --agent scripted >/dev/null
+    "$MAS" ask shop solo 'SAY:words-of-it QUIET' >/dev/null
+    open 120 24
+    beside() { view | sed -n 2p | grep -q '│── shop/solo' && view | grep -q '│ words-of-it'; }
+    eventually beside
+    outer resize-window -x 119 -y 24
+    eventually sees_no '│'
+    sees 'words-of-it'
+}
+
 @test "Enter goes to the pane, and a detach comes back" {
     acp_preset scripted
     SHOP=$("$MAS" new -q --name shop -t pair --agent scripted)

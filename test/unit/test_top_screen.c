@@ -90,10 +90,16 @@ void act_see(struct acts *acts, const struct top_agent *agent)
     str_addf(&done, "see %s/%s ", agent->team->name, agent->id);
 }
 
-void act_stop(struct acts *acts, const struct top_team *team)
+/* Ids of sessions are cut. */
+void act_verb(struct acts *acts, char *const *words, char *says)
 {
     (void)acts;
-    str_addf(&done, "stop %s ", team->name);
+    str_add(&done, "mas ");
+    for (; *words != NULL; words++)
+        str_addf(&done, strlen(*words) == ID_TEXT - 1 ? "%.1s " : "%s ", *words);
+    if (says != NULL)
+        str_addf(&done, "(%s) ", says);
+    free(says);
 }
 
 void act_run(struct acts *acts, const struct act_command *command, const char *session,
@@ -119,7 +125,7 @@ static void fill(struct top *top)
     static const enum agent_state states[2][2] = {{AGENT_WAITING, AGENT_IDLE},
                                                   {AGENT_WORKING, AGENT_WAITING}};
 
-    *top = (struct top){.preview = true, .canvas = {.unicode = true}};
+    *top = (struct top){.preview = true, .keys = top_keys, .canvas = {.unicode = true}};
     top->tails.table = &top->table;
     top->feed.root.path = mem_dup("/home/me/root");
     for (size_t t = 0; t < 2; t++) {
@@ -160,6 +166,7 @@ static void empty(struct top *top)
     editor_free(&top->editor);
     free(top->message);
     free(top->asked);
+    free(top->question);
     free(top->feed.root.path);
     table_free(&top->table);
 }
@@ -186,6 +193,13 @@ static void press(struct top *top, const char *keys)
     }
 }
 
+/* Types a text in which each letter is just that. */
+static void type(struct top *top, const char *text)
+{
+    for (; *text != '\0'; text++)
+        input_press(top, &(struct press){.kind = PRESS_TEXT, .text = {*text}});
+}
+
 static void click(struct top *top, size_t row)
 {
     input_press(top, &(struct press){.kind = PRESS_CLICK, .row = row});
@@ -194,7 +208,7 @@ static void click(struct top *top, size_t row)
 /* The chosen row, the mode, and what was said and done since the last time. */
 static void is_at(struct top *top, const char *want)
 {
-    static const char *const modes[] = {"list", "filter", "send", "ask", "stop", "help"};
+    static const char *const modes[] = {"list", "filter", "type", "ask", "sure", "help"};
     const struct top_row *row = rows_chosen(&top->rows);
     _cleanup_str_ struct str at = STR_INIT;
 
@@ -205,6 +219,8 @@ static void is_at(struct top *top, const char *want)
              row != NULL && row->agent != NULL ? row->agent->id : "", modes[top->mode]);
     if (top->message != NULL)
         str_addf(&at, " %s(%s)", top->is_error ? "!" : "", top->message);
+    if (top->mode == MODE_TYPE || top->mode == MODE_SURE)
+        str_addf(&at, " %s%s", top->question, str_text(&top->editor.text));
     if (done.len > 0)
         str_addf(&at, ": %.*s", (int)done.len - 1, done.data);
     CHECK_STR(str_text(&at), want);
@@ -365,7 +381,7 @@ TEST(messages_and_stops_are_for_what_was_chosen_then)
 
     fill(&top);
     press(&top, "shi");
-    is_at(&top, "one/a send");
+    is_at(&top, "one/a type to a: hi");
     rows_choose(&top.rows, (long)top.rows.count); /* the list has moved */
     press(&top, "\r");
     is_at(&top, "one/b list: send one/a 'hi'");
@@ -376,11 +392,11 @@ TEST(messages_and_stops_are_for_what_was_chosen_then)
     press(&top, "x");
     is_at(&top, "needs you/ list !(choose an agent of the session first)");
     press(&top, "jx");
-    is_at(&top, "one/a stop !(stop session one and its 2 agents? (y/n))");
+    is_at(&top, "one/a sure stop session one and its 2 agents? (y/n)");
     press(&top, "n");
     is_at(&top, "one/a list");
     press(&top, "xy");
-    is_at(&top, "one/a list: stop one");
+    is_at(&top, "one/a list: mas stop 1");
     press(&top, "x\r");
     is_at(&top, "one/a list");
     press(&top, "x");
@@ -396,6 +412,124 @@ TEST(messages_and_stops_are_for_what_was_chosen_then)
     is_at(&top, "-/ list !(the agent is gone)");
     press(&top, "jka");
     is_at(&top, "-/ list !(choose an agent first)");
+    empty(&top);
+}
+
+TEST(verbs_run_beside_the_screen)
+{
+    static const struct {
+        const char *key, *typed, *at;
+    } cases[] = {
+        {"n", "", "one/a list"},
+        {"n", "make --all of it",
+         "one/a list: mas new -d -- make --all of it (begun: make --all of it)"},
+        {"n", "--agent  b --name c d e",
+         "one/a list: mas new -d --agent b --name c -- d e (begun: d e)"},
+        {"n", "--agent", "one/a list: mas new -d --agent  --  (begun: )"},
+        {"gn", "x", "needs you/ list: mas new -d -- x (begun: x)"},
+        {"f", "", "one/a list: mas fork 1 a --as a-2"},
+        {"f\b", "x", "one/a list: mas fork 1 a --as a-x"},
+    };
+    static const struct {
+        const char *keys, *at;
+    } others[] = {
+        {"n", "one/a type new: [--agent PRESET] what is to be done here: "},
+        {"nx\033", "one/a list"},
+        {"f", "one/a type fork one/a as: a-2"},
+        {"T", "one/a sure try one/a in your checkout? (y/n; o takes it out again)"},
+        {"Ty", "one/a list: mas try 1 a"},
+        {"To", "one/a list: mas try --off 1"},
+        {"Tn", "one/a list"},
+        {"T\r", "one/a list"},
+        {"gf", "needs you/ list !(choose an agent first)"},
+        {"gT", "needs you/ list !(choose an agent first)"},
+    };
+    struct top top;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        fill(&top);
+        press(&top, cases[i].key);
+        type(&top, cases[i].typed);
+        press(&top, "\r");
+        is_at(&top, cases[i].at);
+        empty(&top);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        fill(&top);
+        press(&top, others[i].keys);
+        is_at(&top, others[i].at);
+        empty(&top);
+    }
+    fill(&top);
+    type(&top, "+");
+    is_at(&top, "one/a type add to one: PRESET [--as NAME] [--unit UNIT]: ");
+    type(&top, "b  --as c");
+    press(&top, "\r");
+    is_at(&top, "one/a list: mas add 1 --agent b --as c");
+    press(&top, "g");
+    type(&top, "+");
+    is_at(&top, "needs you/ list !(choose an agent of the session first)");
+    empty(&top);
+}
+
+/* What helps depends on what has failed; where nothing has, no key is offered. */
+TEST(what_has_failed_is_tried_again)
+{
+    static const struct {
+        enum top_link link;
+        enum agent_state state;
+        enum turn_outcome turn;
+        bool talks;
+        const char *at; /* NULL: nothing helps */
+    } cases[] = {
+        {LINK_LIVE, AGENT_CRASHED, TURN_NONE, false, "mas restart 1 a"},
+        {LINK_LIVE, AGENT_EXITED, TURN_FAILED, true, "mas restart 1 a"},
+        {LINK_LIVE, AGENT_IDLE, TURN_FAILED, true,
+         "mas ask --no-wait --again 1 a (asked one/a again)"},
+        {LINK_LIVE, AGENT_IDLE, TURN_STOPPED, true,
+         "mas ask --no-wait --again 1 a (asked one/a again)"},
+        {LINK_LIVE, AGENT_IDLE, TURN_FAILED, false, NULL},
+        {LINK_LIVE, AGENT_IDLE, TURN_DONE, true, NULL},
+        {LINK_LIVE, AGENT_WORKING, TURN_FAILED, true, NULL},
+        {LINK_LIVE, AGENT_WAITING, TURN_NONE, true, NULL},
+        {LINK_ABSENT, AGENT_IDLE, TURN_NONE, false, "mas restart 1 a"},
+        {LINK_STOPPED, AGENT_IDLE, TURN_NONE, false, "mas start 1"},
+        {LINK_REFUSED, AGENT_IDLE, TURN_NONE, false, NULL},
+        {LINK_COMES, AGENT_IDLE, TURN_NONE, false, NULL},
+    };
+
+    const struct top_key *retry = top_keys;
+
+    while (retry->letter != 'r')
+        retry++;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct top top;
+        fill(&top);
+        rows_choose(&top.rows, 1);
+        struct top_agent *agent = &top.table.teams[0]->agents[0];
+        agent->status.state = cases[i].state;
+        agent->status.turn = cases[i].turn;
+        agent->status.talks = cases[i].talks;
+        if (cases[i].link != LINK_LIVE)
+            table_lose(&top.table, agent, cases[i].link, NULL);
+        CHECK(retry->fits(rows_chosen(&top.rows)) == (cases[i].at != NULL));
+        _cleanup_free_ char *at = cases[i].at != NULL
+                                      ? mem_printf("one/a list: %s", cases[i].at)
+                                      : mem_dup("one/a list !(nothing has failed here)");
+        press(&top, "r");
+        is_at(&top, at);
+        empty(&top);
+    }
+    struct top top;
+    fill(&top);
+    for (size_t i = 0; i < 2; i++)
+        table_lose(&top.table, &top.table.teams[0]->agents[i], LINK_ABSENT, NULL);
+    rows_build(&top.rows, &top.table); /* the team is one row */
+    rows_choose(&top.rows, 2);
+    press(&top, "r");
+    is_at(&top, "one/ list: mas start 1");
+    press(&top, "gr");
+    is_at(&top, "needs you/ list !(nothing has failed here)");
     empty(&top);
 }
 
@@ -523,8 +657,8 @@ TEST(the_list_and_what_an_agent_prints)
           "\n"
           "\n"
           "\n"
-          "<p> <k>Enter<d> go there<p>  <k>a<d> allow<p>  <k>d<d> deny<p>  <k>s<d> send<p>  "
-          "<k>/<d> filter<p>  <k>?<d> help<p>  <k>q<d> quit\n");
+          "<p> <k>Enter<d> go there<p>  <k>s<d> send<p>  <k>/<d> filter<p>  <k>?<d> help<p>  "
+          "<k>q<d> quit<p>  <k>n<d> new<p>  <k>l<d> logs\n");
     screen_columns = 110;
     screen_rows = 16;
     shows(&top, "<b> mas top<d> root<p>  <n>● 2 need you<p>  <w>▸ 1 working<p>  <d>✓ 0 done<p>  · "
@@ -552,9 +686,9 @@ TEST(the_list_and_what_an_agent_prints)
                 "\n"
                 "\n"
                 "\n"
-                "<p> <k>Enter<d> go there<p>  <k>a<d> allow<p>  <k>d<d> deny<p>  <k>s<d> send<p>  "
-                "<k>/<d> filter<p>  <k>?<d> help<p>  <k>q<d> quit<p>  <k>l<d> logs<p>  <k>h<d> "
-                "history<p>  <k>v<d> diff<p>  <k>t<d> teams<p>  <k>x<d> stop\n");
+                "<p> <k>Enter<d> go there<p>  <k>s<d> send<p>  <k>/<d> filter<p>  <k>?<d> help<p>  "
+                "<k>q<d> quit<p>  <k>n<d> new<p>  <k>l<d> logs<p>  <k>h<d> history<p>  <k>f<d> "
+                "fork<p>  <k>+<d> add<p>  <k>t<d> teams<p>  <k>x<d> stop\n");
     screen_rows = 15; /* no preview */
     shows(&top, "<b> mas top<d> root<p>  <n>● 2 need you<p>  <w>▸ 1 working<p>  <d>✓ 0 done<p>  · "
                 "1 idle                                         <d>11:06:40\n"
@@ -579,9 +713,9 @@ TEST(the_list_and_what_an_agent_prints)
                 "\n"
                 "\n"
                 "\n"
-                "<p> <k>Enter<d> go there<p>  <k>a<d> allow<p>  <k>d<d> deny<p>  <k>s<d> send<p>  "
-                "<k>/<d> filter<p>  <k>?<d> help<p>  <k>q<d> quit<p>  <k>l<d> logs<p>  <k>h<d> "
-                "history<p>  <k>v<d> diff<p>  <k>t<d> teams<p>  <k>x<d> stop\n");
+                "<p> <k>Enter<d> go there<p>  <k>s<d> send<p>  <k>/<d> filter<p>  <k>?<d> help<p>  "
+                "<k>q<d> quit<p>  <k>n<d> new<p>  <k>l<d> logs<p>  <k>h<d> history<p>  <k>f<d> "
+                "fork<p>  <k>+<d> add<p>  <k>t<d> teams<p>  <k>x<d> stop\n");
     screen_columns = 40;
     screen_rows = 8;
     press(&top, "}");
@@ -592,17 +726,52 @@ TEST(the_list_and_what_an_agent_prints)
                 "<w>▸ <p>two/a    <w>working<p>  words that are more…\n"
                 "<d>▾ <b>idle<d> 1 ───────────────────────────────\n"
                 "><d>· <p>one/b    idle\n"
-                "<p> <k>Enter<d> go there<p>  <k>a<d> allow<p>  <k>d<d> deny<p>  <k>s<d> send\n");
+                "<p> <k>Enter<d> go there<p>  <k>s<d> send<p>  <k>/<d> filter<p>  <k>n<d> new\n");
     screen_rows = 3;
     shows(&top, "<b> mas top<p>  <n>2 need<p>  <w>1 work<p>  <d>0 done<p>  1 idle\n"
                 "><d>· <p>one/b    idle       <d>1m<p> <d>b<p>\n"
-                "<p> <k>Enter<d> go there<p>  <k>a<d> allow<p>  <k>d<d> deny<p>  <k>s<d> send\n");
+                "<p> <k>Enter<d> go there<p>  <k>s<d> send<p>  <k>/<d> filter<p>  <k>n<d> new\n");
     screen_rows = 2;
     shows(&top, "<b> mas top<p>  <n>2 need<p>  <w>1 work<p>  <d>0 done<p>  1 idle\n"
                 "><d>· <p>one/b    idle       <d>1m<p> <d>b<p>\n");
     screen_rows = 1;
     shows(&top,
           "><b> mas top<p>  <n>2 need<p>  <w>1 work<p>  <d>0 done<p>  1 idle<d><p><d><p><d>\n");
+    screen_columns = 119; /* below the list */
+    screen_rows = 16;
+    view_top(&top);
+    CHECK(strstr(str_text(&shown), "\u2502") == NULL);
+    screen_columns = 120; /* beside it, and what is chosen ends there */
+    screen_rows = 10;
+    press(&top, "{jjj");
+    view_top(&top);
+    tail_add(top.table.teams[1]->agents[0].tail, PAINT_BAD, "more", 4);
+    shows(&top,
+          "<b> mas top<d> root<p>  <n>● 2 need you<p>  <w>▸ 1 working<p>  <d>✓ 0 done<p>  · 1 idle "
+          "                                                  <d>11:06:40\n"
+          "<p>  <d>AGENT<p>    <d>STATE<p>     <d>FOR<p> <d>AT<p>         <d>ROLE<p>   <d>LAST "
+          "LINE<p>               <d>│──<b> two/a<d> worker<w> working <d>builds it "
+          "──────────────────\n"
+          "<d>▾ <n>needs you<d> 2 ────────────────────────────────────────────────────<p> <d>│<p> "
+          "<f>more\n"
+          "<n>● <p>one/a    <n>waiting<p>    <d>1m<p> <n><p>           <d>worker<p> <d><p>         "
+          "               <d>│\n"
+          "<n>● <p>two/b    <n>waiting<p>    <d>1m<p> <n><p>           <d>b<p>      <d><p>         "
+          "               <d>│\n"
+          "<d>▾ <w>working<d> 1 ──────────────────────────────────────────────────────<p> <d>│\n"
+          "><w>▸ <p>two/a    <w>working<p>    <d>1m<p> builds it  <d>worker<p> <d>more<p>          "
+          "          <d>│\n"
+          "<d>▾ <b>idle<d> 1 ─────────────────────────────────────────────────────────<p> <d>│\n"
+          "<d>· <p>one/b    idle       <d>1m<p>            <d>b<p>      <d><p>                     "
+          "   <d>│\n"
+          "<p> <k>Enter<d> go there<p>  <k>s<d> send<p>  <k>/<d> filter<p>  <k>?<d> help<p>  "
+          "<k>q<d> quit<p>  <k>n<d> new<p>  <k>l<d> logs<p>  <k>h<d> history<p>  <k>f<d> fork<p>  "
+          "<k>+<d> add<p>  <k>t<d> teams<p>  <k>x<d> stop\n");
+    const char *row = str_text(&top.canvas.row[6].text);
+    CHECK(strncmp(row + top.canvas.row[6].chosen_end, "\u2502", strlen("\u2502")) == 0);
+    press(&top, "p");
+    view_top(&top);
+    CHECK(strstr(str_text(&shown), "\u2502") == NULL);
     empty(&top);
 }
 
@@ -762,15 +931,15 @@ TEST(the_line_at_the_bottom)
                 "         <d>11:06:40\n"
                 "<d> there is no session; begin with: mas new\n"
                 "\n"
-                "<p> <k>Enter<d> go there<p>  <k>a<d> allow<p>  <k>d<d> deny<p>  <k>s<d> send<p>  "
-                "<k>/<d> filter<p>  <k>?<d> help<p>  <k>q<d> quit\n");
+                "<p> <k>/<d> filter<p>  <k>?<d> help<p>  <k>q<d> quit<p>  <k>n<d> new<p>  <k>t<d> "
+                "teams\n");
     top.feed.stopped = 2;
     shows(&top, "<b> mas top<p>  <d>!0 need you<p>  <d>>0 working<p>  <d>*0 done<p>  <d>.0 idle<p> "
                 "         <d>11:06:40\n"
                 "<d> no session runs (2 stopped: mas list)\n"
                 "\n"
-                "<p> <k>Enter<d> go there<p>  <k>a<d> allow<p>  <k>d<d> deny<p>  <k>s<d> send<p>  "
-                "<k>/<d> filter<p>  <k>?<d> help<p>  <k>q<d> quit\n");
+                "<p> <k>/<d> filter<p>  <k>?<d> help<p>  <k>q<d> quit<p>  <k>n<d> new<p>  <k>t<d> "
+                "teams\n");
     empty(&top);
 }
 
