@@ -133,6 +133,7 @@
  *
  * Events: {"event":NAME,...}. `mas ask --json` prints each on a line, the body as "text".
  *
+ *   queued        prompt, from, pictures; body: its text              a prompt waits
  *   prompt        prompt, from, tags, pictures; body: its text        a turn begins
  *                 steered: true if the agent has taken it in the middle of one
  *   text          message, at: bytes of the message before this piece; body: the piece

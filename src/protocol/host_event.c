@@ -9,6 +9,7 @@
 #include "base/number.h"
 
 static const char *const names[HOST_EVENT_COUNT] = {
+    [HOST_EVENT_QUEUED] = "queued",
     [HOST_EVENT_PROMPT] = "prompt",
     [HOST_EVENT_TEXT] = "text",
     [HOST_EVENT_THOUGHT] = "thought",

@@ -9,6 +9,7 @@
 #include "protocol/word.h"
 
 enum host_event_type {
+    HOST_EVENT_QUEUED,
     HOST_EVENT_PROMPT,
     HOST_EVENT_TEXT,
     HOST_EVENT_THOUGHT,

@@ -19,9 +19,10 @@ static struct host_event event_of(const char *text, const char *body, struct jso
 TEST(each_type_has_its_name)
 {
     static const char *const names[] = {
-        "prompt",    "text",     "thought",    "user",         "tool",    "plan",  "permission",
-        "permitted", "elicited", "mode",       "commands",     "options", "usage", "title",
-        "state",     "query",    "continuity", "conversation", "note",    "end",   "later"};
+        "queued",       "prompt",     "text",      "thought",  "user",  "tool",
+        "plan",         "permission", "permitted", "elicited", "mode",  "commands",
+        "options",      "usage",      "title",     "state",    "query", "continuity",
+        "conversation", "note",       "end",       "later"};
 
     CHECK_INT(ARRAY_LEN(names), HOST_EVENT_COUNT + 1);
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {

@@ -226,6 +226,8 @@ TEST(an_end_without_a_turn_is_stored_and_told)
         stays->stays = true;
         *other = (struct client){.conn = CONN_INIT, .kind = CLIENT_STEERS, .prompt = number - 1};
         host->server.count = 5;
+        CHECK_TOLD("{\"event\":\"queued\",\"prompt\":\"1\",\"from\":null,\"bytes\":5} first\n"
+                   "{\"event\":\"queued\",\"prompt\":\"2\",\"from\":null,\"bytes\":6} second\n");
         struct prompt prompt = queue_remove(talk, 1);
         queue_drop(host, &prompt, false, table[i].reason, table[i].error);
         CHECK(prompt.text == NULL);

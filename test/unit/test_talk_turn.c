@@ -104,7 +104,8 @@ TEST(only_an_idle_agent_that_is_ready_gets_the_first_one)
     turn_run(host);
     CHECK(!talk->turn.on);
     talk->queue.prompts[0].steer = 0;
-    CHECK_TOLD("");
+    CHECK_TOLD("{\"event\":\"queued\",\"prompt\":\"1\",\"from\":null,\"bytes\":3} one\n"
+               "{\"event\":\"queued\",\"prompt\":\"2\",\"from\":null,\"bytes\":3} two\n");
     turn_run(host);
     CHECK(talk->turn.on);
     CHECK_INT(talk->turn.cancel_until, -1);
@@ -231,6 +232,7 @@ TEST(what_it_takes_in_the_middle_ends_with_it)
     for (const char *const *text = (const char *const[]){"one", "two", "three", "four", NULL};
          *text != NULL; text++)
         (void)queue_text(&world, *text);
+    free(told(&world, 0));
     turn_run(host);
     talk->queue.prompts[1].steer = 9;
     turn_take(host, 1);

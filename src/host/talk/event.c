@@ -165,24 +165,41 @@ void event_tell_text(struct host *host, const char *name, int64_t message, size_
     }
 }
 
+/* Begins an event with the members of a prompt. */
+static void open_prompt(const struct host *host, const char *name, const struct prompt *prompt,
+                        struct client_event *event, struct pictures *ret_pictures)
+{
+    char id[EVENT_ID_MAX];
+
+    event_open(event, name);
+    json_put(&event->out, "prompt", event_id(host, prompt->number, id));
+    json_put(&event->out, "from", strcmp(prompt->from, "-") != 0 ? prompt->from : NULL);
+    pictures_of(prompt->data, ret_pictures);
+    pictures_put(ret_pictures, &event->out);
+}
+
+void event_tell_queued(struct host *host, const struct prompt *prompt)
+{
+    struct pictures pictures;
+    struct client_event event;
+
+    open_prompt(host, "queued", prompt, &event, &pictures);
+    event_tell(host, &event, prompt->text, prompt->len, prompt->number);
+}
+
 void event_tell_prompt(struct host *host, const struct prompt *prompt, bool steered)
 {
     _cleanup_str_ struct str shown = STR_INIT;
     struct pictures pictures;
     struct client_event event;
-    char id[EVENT_ID_MAX];
 
-    event_open(&event, "prompt");
-    json_put(&event.out, "prompt", event_id(host, prompt->number, id));
-    json_put(&event.out, "from", strcmp(prompt->from, "-") != 0 ? prompt->from : NULL);
+    open_prompt(host, "prompt", prompt, &event, &pictures);
     json_open(&event.out, "tags", '[');
     for (char **tag = prompt->tags; tag != NULL && *tag != NULL; tag++)
         json_put(&event.out, NULL, *tag);
     json_close(&event.out, ']');
     if (steered)
         json_put_bool(&event.out, "steered", true);
-    pictures_of(prompt->data, &pictures);
-    pictures_put(&pictures, &event.out);
     event_tell(host, &event, prompt->text, prompt->len, prompt->number);
     pictures_say(&pictures, &shown);
     str_addn(&shown, prompt->text, prompt->len);

@@ -18,6 +18,8 @@ void event_tell_one(struct client *client, struct client_event *event, const cha
 /* Sends a piece of a message; `at`: bytes of the message before it. */
 void event_tell_text(struct host *host, const char *name, int64_t message, size_t at,
                      const char *text, size_t len);
+/* Tells that a prompt waits. */
+void event_tell_queued(struct host *host, const struct prompt *prompt);
 /* Tells that the turn of a prompt begins, or that the agent has taken it in the middle of one. */
 void event_tell_prompt(struct host *host, const struct prompt *prompt, bool steered);
 /* Tells the end of a prompt to those who wait for it. */

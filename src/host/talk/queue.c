@@ -203,6 +203,8 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
     added->begun = at_once;
     added->query = where.query;
     memcpy(added->conversation, where.conversation, sizeof added->conversation);
+    if (!at_once)
+        event_tell_queued(host, added);
     return 0;
 }
 
