@@ -2,9 +2,13 @@
  * The pane of an ACP agent. For src/chat/ only; main.c owns it and runs the loop.
  *
  *     events.c    events of the host
+ *     ask.c       requests to the host
+ *     keys.c      keys
  *     typed.c     the user's input: prompts, commands, choices
  *     complete.c  completion of commands with TAB
- *     pictures.c  paths of pictures that are pasted or typed, and the marks that stand for them
+ *     search.c    the search of earlier prompts
+ *     waiting.c   prompts that wait
+ *     marks.c     marks in the line that stand for pictures and long pastes
  *     past.c      earlier messages, from memory.db
  *     footer.c    the lines below the conversation
  *     form.c      a form among them, and what is typed for its fields
@@ -19,7 +23,7 @@
 #include "model/picture.h"
 #include "protocol/host_event.h"
 
-enum { TOOLS_MAX = 32, PERMISSIONS_MAX = 16, UNBEGUN_MAX = 256, CHAT_PICTURES_MAX = 64 };
+enum { TOOLS_MAX = 32, PERMISSIONS_MAX = 16, CHAT_MARKS_MAX = 64 };
 
 struct tool {
     char *id, *title, *status;
@@ -31,6 +35,7 @@ enum asked {
     ASKED_LISTEN,
     ASKED_PROMPT,
     ASKED_CANCEL,
+    ASKED_TAKE_BACK,
     ASKED_PERMIT,
     ASKED_CLEAR,
     ASKED_MODE,
@@ -39,9 +44,20 @@ enum asked {
     ASKED_CAN, /* what the agent can do */
 };
 
-/* A picture of a line: what stands for it there, and its file. */
-struct chat_picture {
-    char *mark, *path;
+/* What a mark in a line stands for. */
+struct chat_mark {
+    char *name; /* as it stands there */
+    char *path; /* of the picture; NULL: it is a paste */
+    char *text; /* the paste, or the name of the picture */
+};
+
+/* A prompt that waits. */
+struct chat_prompt {
+    int64_t number;
+    char *text; /* with marks, if it was typed here */
+    struct pictures pictures; /* without marks there */
+    bool is_own; /* of a person */
+    bool gone; /* it is being cancelled */
 };
 
 struct chat {
@@ -68,18 +84,20 @@ struct chat {
     size_t permission_count;
     size_t asked_at; /* view.added when the whole question of the first one had been shown */
     char **sent; /* prompts without an answer of the host, in order; NULL: none */
-    char **queued; /* queued prompts that this pane knows of; NULL: none */
+    struct chat_prompt *waiting; /* in their order; NULL: none */
+    size_t waiting_count;
     int64_t known; /* the newest message that past.c has shown */
-    int64_t unbegun[UNBEGUN_MAX]; /* earlier prompts that were queued then and not shown */
-    size_t unbegun_count;
     int64_t partial; /* an unfinished message among those shown, and how much of it is shown */
     size_t partial_len;
     int64_t speaking; /* the message whose pieces are arriving */
     bool woken; /* the host was told to wake the agent */
     bool asked_to_leave; /* Ctrl-C was pressed once on an empty line */
     enum { TAKES_UNTOLD, TAKES_NONE, TAKES_SOME } takes_pictures;
-    struct chat_picture pictures[CHAT_PICTURES_MAX]; /* the oldest first */
-    size_t picture_count;
+    struct chat_mark marks[CHAT_MARKS_MAX]; /* the oldest first */
+    size_t mark_count;
+    char *recalled; /* the conversation whose prompts are in the history of the line; NULL: none */
+    char *searched; /* what was searched for last; NULL: no search is on */
+    size_t chosen; /* among what it has found, from the newest one */
     char *listed; /* the line for which TAB listed commands; NULL: none */
 };
 
@@ -92,16 +110,22 @@ void chat_forget(struct chat *chat);
 /* Calls chat_forget() and frees the rest of the state. */
 void chat_free(struct chat *chat);
 
-/* ---- typed.c */
+/* ---- ask.c */
 /* Sends a request to the host; `body` NULL: none. Without a connection it shows an error and
  * returns false. */
 bool chat_ask(struct chat *chat, enum asked what, const char *head, const char *body);
-/* Handle a line from the user, Ctrl-C, and Ctrl-D, which tells how to leave. */
+
+/* ---- keys.c */
+/* Does what a key asks for; `text` is what line_next() has returned with it. */
+void chat_key(struct chat *chat, enum line_event event, const char *text);
+
+/* ---- typed.c */
+/* Handle a line with Enter, Ctrl-C, and Ctrl-D, which tells how to leave. */
 void chat_submit(struct chat *chat, const char *text);
 void chat_cancel(struct chat *chat);
+void chat_leave(struct chat *chat);
 /* Wakes an agent that sleeps, as soon as somebody types. */
 void chat_typing(struct chat *chat);
-void chat_leave(struct chat *chat);
 /* The pane's own commands; the last one has no name. */
 struct command {
     const char *name, *operand, *summary;
@@ -116,20 +140,49 @@ void complete(struct chat *chat);
  * the line has changed since. */
 bool complete_list(struct chat *chat, const struct str *line, size_t cursor, size_t rows);
 
-/* ---- pictures.c */
+/* ---- search.c */
+/* Returns true if the search of earlier prompts, which Ctrl-R begins, has taken the key. */
+bool search_key(struct chat *chat, enum line_event event, const char *text);
+void search_end(struct chat *chat);
+/* Puts what it has found into the footer, in at most `rows` rows. Returns false if none is on. */
+bool search_show(struct chat *chat, size_t rows);
+
+/* ---- waiting.c */
+/* Adds a prompt that waits, unless it is known; `from` NULL: it is a person's. */
+void waiting_add(struct chat *chat, int64_t number, const char *from, const char *text,
+                 const struct pictures *pictures);
+/* Returns NULL if it does not wait; the result is valid until another one is added or removed. */
+struct chat_prompt *waiting_find(struct chat *chat, int64_t number);
+void waiting_remove(struct chat *chat, struct chat_prompt *one);
+void waiting_forget(struct chat *chat);
+/* A prompt, which may wait, was sent as this line. */
+void waiting_sent(struct chat *chat, int64_t number, const char *line);
+/* Takes the newest one of a person back into the line. Returns false if there is none. */
+bool waiting_take(struct chat *chat);
+/* Drops the newest one. */
+void waiting_drop(struct chat *chat);
+size_t waiting_count(const struct chat *chat);
+/* Adds a row for each to the footer, in at most `most` rows. */
+void waiting_show(struct chat *chat, size_t most);
+
+/* ---- marks.c */
 /* Inserts marks into the line for a paste that is nothing but paths of pictures. Returns false if
  * it is not, or if the agent takes none. */
-bool pictures_paste(struct chat *chat, const char *text);
-/* Appends a text without the marks. Unless `ret` is NULL, keeps their pictures in the session, and
- * fails if it cannot. */
-int pictures_take(const struct chat *chat, const char *text, struct str *to, struct pictures *ret,
-                  struct err *err);
-void pictures_forget(struct chat *chat);
+bool marks_paste(struct chat *chat, const char *text);
+/* Inserts a mark for a paste of many lines. Returns false if it is short, or cannot be sent. */
+bool marks_fold(struct chat *chat, const char *text);
+/* Appends marks for pictures that are in the session. */
+void marks_of_pictures(struct chat *chat, const struct pictures *pictures, struct str *to);
+/* Appends a text with what its marks stand for. Keeps their pictures in the session, and fails if
+ * it cannot. */
+int marks_take(const struct chat *chat, const char *text, struct str *to, struct pictures *ret,
+               struct err *err);
+void marks_forget(struct chat *chat);
 
 /* ---- past.c */
 enum { PAST_PAGE = 30, PAST_MOST = 1000 };
 /* Shows the newest `count` messages of the conversation and remembers them, so that later events do
- * not repeat them. */
+ * not repeat them. The history of the line gets its prompts. */
 void past_show(struct chat *chat, int count);
 /* Shows them again, without remembering them. */
 void past_show_again(struct chat *chat, int count);

@@ -226,38 +226,34 @@ static void drop_text(char **list, size_t i)
         list[i] = list[i + 1];
 }
 
-static void unqueue(struct chat *chat, const char *text)
+static void on_queued(struct chat *chat, const struct host_event *event)
 {
-    for (size_t i = 0; chat->queued != NULL && chat->queued[i] != NULL; i++)
-        if (strcmp(chat->queued[i], text) == 0) {
-            drop_text(chat->queued, i);
-            return;
-        }
-}
+    struct pictures pictures;
+    struct err ignored = ERR_INIT;
+    const char *from = event->from;
 
-/* Returns true if past.c has not shown this prompt. */
-static bool is_unshown(const struct chat *chat, int64_t prompt)
-{
-    bool unbegun = false;
-
-    for (size_t i = 0; i < chat->unbegun_count; i++)
-        unbegun = unbegun || chat->unbegun[i] == prompt;
-    return unbegun || prompt > chat->known;
+    if (pictures_read(event->head, &pictures, &ignored) == -1)
+        pictures.count = 0;
+    waiting_add(chat, host_event_number(event->prompt), from,
+                event->body != NULL ? event->body : "", &pictures);
 }
 
 static void on_prompt(struct chat *chat, const struct host_event *event)
 {
     const char *from = event->from;
     const char *text = event->body != NULL ? event->body : "";
+    int64_t number = host_event_number(event->prompt);
+    struct chat_prompt *waited = waiting_find(chat, number);
 
-    unqueue(chat, text);
     _cleanup_str_ struct str shown = STR_INIT;
     struct pictures pictures;
     struct err ignored = ERR_INIT;
     if (pictures_read(event->head, &pictures, &ignored) == 0)
         pictures_say(&pictures, &shown);
     str_addn(&shown, text, event->body_len);
-    if (!is_unshown(chat, host_event_number(event->prompt)))
+    if (waited != NULL)
+        waiting_remove(chat, waited);
+    else if (number <= chat->known) /* past.c has shown it */
         return;
     view_gap(&chat->view);
     if (from != NULL && strcmp(from, "-") != 0)
@@ -266,14 +262,10 @@ static void on_prompt(struct chat *chat, const struct host_event *event)
     view_gap(&chat->view);
 }
 
-static void on_end(struct chat *chat, const struct host_event *event)
+static void say_end(struct chat *chat, const struct host_event *event, const char *reason)
 {
-    const char *reason = word(event->stop_reason, "");
     const char *error = event->error;
 
-    while (chat->tool_count > 0)
-        settle_tool(chat, 0, STYLE_TOOL);
-    settle_plan(chat);
     view_end(&chat->view);
     if (strcmp(reason, HOST_END_FAILED) != 0 && strcmp(reason, "end_turn") != 0)
         view_addf(&chat->view, STYLE_NOTE, "the turn ended: %s", reason);
@@ -281,6 +273,34 @@ static void on_end(struct chat *chat, const struct host_event *event)
         view_addf(&chat->view, STYLE_ERROR, "the turn failed: %s",
                   error != NULL ? error : "unknown error");
     view_gap(&chat->view);
+}
+
+/* A prompt that waits has ended without a turn, or is kept for the agent's next start. */
+static void end_waiting(struct chat *chat, struct chat_prompt *one, const struct host_event *event,
+                        const char *reason)
+{
+    bool gone = one->gone;
+
+    if (strcmp(reason, HOST_END_STOPPED) == 0)
+        return;
+    waiting_remove(chat, one);
+    if (!gone)
+        say_end(chat, event, reason);
+}
+
+static void on_end(struct chat *chat, const struct host_event *event)
+{
+    const char *reason = word(event->stop_reason, "");
+    struct chat_prompt *waited = waiting_find(chat, host_event_number(event->prompt));
+
+    if (waited != NULL) {
+        end_waiting(chat, waited, event, reason);
+        return;
+    }
+    while (chat->tool_count > 0)
+        settle_tool(chat, 0, STYLE_TOOL);
+    settle_plan(chat);
+    say_end(chat, event, reason);
 }
 
 /* ---- state */
@@ -358,6 +378,7 @@ static void on_conversation(struct chat *chat, const struct host_event *event)
 
 static void (*const handlers[HOST_EVENT_COUNT])(struct chat *chat,
                                                 const struct host_event *event) = {
+    [HOST_EVENT_QUEUED] = on_queued,
     [HOST_EVENT_PROMPT] = on_prompt,
     [HOST_EVENT_TEXT] = on_words,
     [HOST_EVENT_THOUGHT] = on_words,
@@ -440,9 +461,6 @@ static void refused(struct chat *chat, enum asked what, const struct err *err)
         view_addf(&chat->view, STYLE_NOTE, "%s", err->hint);
     if (what != ASKED_PROMPT || strv_len(chat->sent) == 0)
         return;
-    _cleanup_str_ struct str words = STR_INIT;
-    (void)pictures_take(chat, chat->sent[0], &words, NULL, NULL);
-    unqueue(chat, str_text(&words));
     line_get(chat->line, &text, &cursor);
     if (text.len == 0) /* do not make the user type it again */
         line_set(chat->line, chat->sent[0]);
@@ -460,12 +478,16 @@ void chat_answer(struct chat *chat, enum asked what, const struct json *head)
         handle_can(chat, head);
     else if (what == ASKED_CANCEL && !json_bool(json_get(head, "cancelled"), false))
         view_addf(&chat->view, STYLE_NOTE, "no turn is in progress");
+    else if (what == ASKED_TAKE_BACK && !json_bool(json_get(head, "cancelled"), false))
+        view_addf(&chat->view, STYLE_NOTE, "it does not wait any more");
     else if (what == ASKED_PROMPT && json_get_text(head, "why") != NULL) {
         view_end(&chat->view);
         view_addf(&chat->view, STYLE_NOTE, "queued: %s", json_get_text(head, "why"));
     }
-    if (what == ASKED_PROMPT && strv_len(chat->sent) > 0)
-        drop_text(chat->sent, 0);
+    if (what != ASKED_PROMPT || strv_len(chat->sent) == 0)
+        return;
+    waiting_sent(chat, host_event_number(json_get_text_or(head, "prompt", "")), chat->sent[0]);
+    drop_text(chat->sent, 0);
 }
 
 void chat_forget(struct chat *chat)
@@ -476,13 +498,12 @@ void chat_forget(struct chat *chat)
     while (chat->tool_count > 0)
         tool_free(&chat->tools[--chat->tool_count]);
     json_replace(&chat->plan, NULL);
-    strv_free(chat->queued);
+    waiting_forget(chat);
     strv_free(chat->answers);
     chat->answers = NULL;
     strv_free(chat->sent);
-    chat->queued = chat->sent = NULL;
+    chat->sent = NULL;
     chat->known = chat->partial = chat->speaking = 0;
-    chat->unbegun_count = 0;
     chat->greeted = false;
 }
 
@@ -497,5 +518,7 @@ void chat_free(struct chat *chat)
     free(chat->mode);
     free(chat->session);
     free(chat->listed);
-    pictures_forget(chat);
+    free(chat->recalled);
+    search_end(chat);
+    marks_forget(chat);
 }

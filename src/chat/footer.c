@@ -1,8 +1,8 @@
 /*
  * The footer is made anew from struct chat each time; nothing here remembers what it showed. If a
  * permission is asked for, its choices take the rows; the smaller the terminal, the fewer rows
- * each, since none must be cut off. Otherwise there are the running tools, the list of commands or
- * the plan, and what is queued.
+ * each, since none must be cut off. Otherwise there are the running tools, and what is searched
+ * for, the list of commands, or the plan and what is queued.
  */
 
 #include "chat/chat.h"
@@ -10,7 +10,10 @@
 #include "base/time.h"
 #include "base/wrap.h"
 
-enum { BELOW = 4 }; /* rows besides the choices: state, input, conversation */
+enum {
+    BELOW = 4, /* rows besides the choices: state, input, conversation */
+    SEARCH_ROWS = 8,
+};
 
 static const enum tint tints[AGENT_STATE_COUNT] = {
     [AGENT_ASLEEP] = TINT_DIM,  [AGENT_STARTING] = TINT_NEWS, [AGENT_WORKING] = TINT_GOOD,
@@ -167,6 +170,8 @@ static void add_live(struct chat *chat, const struct str *typed, size_t cursor)
     view_live_clear(view);
     for (size_t i = 0; i < chat->tool_count && i < rows / 4 + 1; i++)
         view_live(view, STYLE_TOOL, chat->tools[i].title);
+    if (search_show(chat, room < SEARCH_ROWS ? room : SEARCH_ROWS))
+        return;
     if (chat->permission_count > 0) {
         view_live_clear(view);
         add_asked(chat);
@@ -176,10 +181,7 @@ static void add_live(struct chat *chat, const struct str *typed, size_t cursor)
         return;
     if (chat->plan != NULL)
         add_plan(chat, rows > 16 ? 8 : 3);
-    for (char **text = chat->queued; text != NULL && *text != NULL; text++) {
-        _cleanup_free_ char *line = mem_printf("queued: %s", *text);
-        view_live(view, STYLE_NOTE, line);
-    }
+    waiting_show(chat, rows / 4 + 1);
 }
 
 static void set_state(struct chat *chat)
@@ -204,9 +206,9 @@ static void set_state(struct chat *chat)
         add_part(state, chat->note);
     else if (chat->state == AGENT_ASLEEP)
         add_part(state, "Enter or a prompt wakes it");
-    if (strv_len(chat->queued) > 0) {
+    if (waiting_count(chat) > 0) {
         char queued[32];
-        (void)snprintf(queued, sizeof queued, "%zu queued", strv_len(chat->queued));
+        (void)snprintf(queued, sizeof queued, "%zu queued", waiting_count(chat));
         add_part(state, queued);
     }
     add_part(state, chat->mode);

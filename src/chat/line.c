@@ -20,6 +20,7 @@
 #define __lsan_enable() ((void)0)
 #endif
 
+#define CONTROL(letter) ((letter)&0x1f)
 #define PASTE_BEGIN "\033[200~"
 #define PASTE_END "\033[201~"
 
@@ -35,8 +36,10 @@ struct line {
     size_t at; /* consumed bytes */
     size_t end; /* end of the key sequence that libedit reads now */
     bool settle; /* accept an incomplete key sequence */
+    bool escaped; /* the last key was Escape */
     bool pasting;
     struct str paste;
+    bool is_long; /* the paste is longer than a message may be */
     char **wholes; /* texts that are deleted as a whole; NULL: none */
     enum line_event event; /* of the last key */
     bool browses; /* the line shows an entry of the history instead of: */
@@ -75,10 +78,22 @@ static size_t length(EditLine *edit)
     return (size_t)(info->lastchar - info->buffer);
 }
 
-static unsigned char on_submit(EditLine *edit, int key)
+static unsigned char on_event(EditLine *edit, int key)
 {
-    (void)key;
-    line_of(edit)->event = LINE_SUBMIT;
+    static const enum line_event events[] = {
+        [CONTROL('I')] = LINE_COMPLETE,
+        [CONTROL('L')] = LINE_REDRAW,
+        [CONTROL('M')] = LINE_SUBMIT,
+        [CONTROL('O')] = LINE_UNFOLD,
+        [CONTROL('R')] = LINE_SEARCH,
+        [CONTROL('X')] = LINE_DROP,
+        [CONTROL('P')] = LINE_UP,
+        [CONTROL('N')] = LINE_DOWN,
+        ['A'] = LINE_UP,
+        ['B'] = LINE_DOWN,
+    };
+
+    line_of(edit)->event = events[key];
     return CC_NORM;
 }
 
@@ -92,10 +107,8 @@ static unsigned char on_newline(EditLine *edit, int key)
 static unsigned char on_cancel(EditLine *edit, int key)
 {
     (void)key;
-    if (length(edit) > 0)
-        line_set(line_of(edit), "");
-    else
-        line_of(edit)->event = LINE_CANCEL;
+    line_of(edit)->event = length(edit) > 0 ? LINE_CLEARED : LINE_CANCEL;
+    line_set(line_of(edit), "");
     return CC_REFRESH;
 }
 
@@ -130,94 +143,35 @@ static unsigned char on_leave(EditLine *edit, int key)
     return CC_REFRESH;
 }
 
-static unsigned char on_redraw(EditLine *edit, int key)
-{
-    (void)key;
-    line_of(edit)->event = LINE_REDRAW;
-    return CC_NORM;
-}
-
-static unsigned char on_unfold(EditLine *edit, int key)
-{
-    (void)key;
-    line_of(edit)->event = LINE_UNFOLD;
-    return CC_NORM;
-}
-
-static unsigned char on_complete(EditLine *edit, int key)
-{
-    (void)key;
-    line_of(edit)->event = LINE_COMPLETE;
-    return CC_NORM;
-}
-
-static unsigned char browse(EditLine *edit, bool back)
-{
-    struct line *line = line_of(edit);
-    HistEvent event;
-
-    if (!line->browses && !back)
-        return CC_NORM;
-    int rc = history(line->history, &event, !line->browses ? H_FIRST : back ? H_NEXT : H_PREV);
-    if (rc == -1 && back)
-        return CC_NORM;
-    if (!line->browses) {
-        _cleanup_str_ struct str text = STR_INIT;
-        size_t cursor;
-        line_get(line, &text, &cursor);
-        free(line->draft);
-        line->draft = mem_dup(str_text(&text));
-    }
-    if (rc == -1) {
-        line_set(line, line->draft);
-        return CC_REFRESH;
-    }
-    line_set(line, event.str);
-    line->browses = true;
-    return CC_REFRESH;
-}
-
-static unsigned char on_back(EditLine *edit, int key)
-{
-    (void)key;
-    return browse(edit, true);
-}
-
-static unsigned char on_forth(EditLine *edit, int key)
-{
-    (void)key;
-    return browse(edit, false);
-}
-
 /* ---- opening */
 
 static const struct {
     const char *name;
     unsigned char (*run)(EditLine *edit, int key);
 } functions[] = {
-    {"mas-submit", on_submit}, {"mas-newline", on_newline},   {"mas-cancel", on_cancel},
-    {"mas-leave", on_leave},   {"mas-redraw", on_redraw},     {"mas-back", on_back},
-    {"mas-forth", on_forth},   {"mas-complete", on_complete}, {"mas-erase", on_erase},
-    {"mas-unfold", on_unfold},
+    {"mas-event", on_event}, {"mas-newline", on_newline}, {"mas-cancel", on_cancel},
+    {"mas-leave", on_leave}, {"mas-erase", on_erase},
 };
 
 static const struct {
     const char *key, *function;
 } bindings[] = {
-    {"^M", "mas-submit"},
+    {"^M", "mas-event"},
     {"^J", "mas-newline"},
     {"\033^M", "mas-newline"},
     {"^C", "mas-cancel"},
     {"^D", "mas-leave"},
-    {"^L", "mas-redraw"},
-    {"^O", "mas-unfold"},
-    {"^I", "mas-complete"},
-    {"^P", "mas-back"},
-    {"^N", "mas-forth"},
-    {"\033[A", "mas-back"},
-    {"\033[B", "mas-forth"},
-    {"\033OA", "mas-back"},
-    {"\033OB", "mas-forth"},
+    {"^L", "mas-event"},
+    {"^O", "mas-event"},
+    {"^I", "mas-event"},
+    {"^R", "mas-event"},
+    {"^X", "mas-event"},
+    {"^P", "mas-event"},
+    {"^N", "mas-event"},
+    {"\033[A", "mas-event"},
+    {"\033[B", "mas-event"},
+    {"\033OA", "mas-event"},
+    {"\033OB", "mas-event"},
     {"\033[C", "ed-next-char"},
     {"\033[D", "ed-prev-char"},
     {"\033OC", "ed-next-char"},
@@ -241,12 +195,10 @@ static const struct {
     {"^V", "ed-unassigned"},
     {"^Q", "ed-unassigned"},
     {"^S", "ed-unassigned"},
-    {"^R", "ed-unassigned"},
     {"^Z", "ed-unassigned"},
     {"^\\", "ed-unassigned"},
     {"\033x", "ed-unassigned"},
     {"\033X", "ed-unassigned"},
-    {"^X^X", "em-exchange-mark"},
 };
 
 static void bind_keys(EditLine *edit)
@@ -343,8 +295,10 @@ static size_t key_length(const char *text, size_t len)
         return 0;
     if (text[1] == 'O')
         return len >= 3 ? 3 : 0;
+    if (text[1] == '\033') /* Escape twice, or before another key */
+        return len == 2 ? 0 : strchr("[O", text[2]) != NULL ? 1 : 2;
     if (text[1] != '[')
-        return text[1] == '\033' ? 1 : 2;
+        return 2;
     for (size_t i = 2; i < len; i++)
         if (text[i] < 0x20 || text[i] > 0x3f)
             return i + 1;
@@ -372,28 +326,32 @@ void line_settle(struct line *line)
     line->settle = true;
 }
 
-void line_insert(struct line *line, const char *text, size_t len)
+void line_clean(const char *text, size_t len, struct str *to)
 {
-    _cleanup_str_ struct str clean = STR_INIT;
-
     for (size_t i = 0; i < len; i++) {
         bool cr = text[i] == '\r';
         if (cr && i + 1 < len && text[i + 1] == '\n')
             continue;
         if ((unsigned char)text[i] >= 0x20 || text[i] == '\t' || text[i] == '\n' || cr)
-            str_addc(&clean, cr ? '\n' : text[i]);
+            str_addc(to, cr ? '\n' : text[i]);
     }
+}
+
+void line_insert(struct line *line, const char *text, size_t len)
+{
+    _cleanup_str_ struct str clean = STR_INIT;
+
+    line_clean(text, len, &clean);
     if (length(line->edit) + clean.len > MESSAGE_MAX || message_check(str_text(&clean), clean.len))
         return;
     if (clean.len > 0)
         (void)el_insertstr(line->edit, str_text(&clean));
 }
 
-void line_insert_whole(struct line *line, const char *text)
+void line_whole(struct line *line, const char *text)
 {
     if (!strv_has(line->wholes, text))
         strv_push(&line->wholes, text);
-    line_insert(line, text, strlen(text));
 }
 
 /* Handles what has arrived of a paste. Returns true at its end. */
@@ -404,7 +362,8 @@ static bool handle_paste(struct line *line)
     const char *end = memmem(from, len, PASTE_END, strlen(PASTE_END));
     size_t n = end != NULL ? (size_t)(end - from) : len - (len < 5 ? len : 5);
 
-    if (line->paste.len + n <= MESSAGE_MAX)
+    line->is_long = line->is_long || line->paste.len + n > MESSAGE_MAX;
+    if (!line->is_long)
         str_addn(&line->paste, from, n);
     line->at += n;
     if (end == NULL)
@@ -412,6 +371,20 @@ static bool handle_paste(struct line *line)
     line->at += strlen(PASTE_END);
     line->pasting = false;
     line->event = LINE_PASTE;
+    return true;
+}
+
+/* Returns true if a key is Escape, once or twice. */
+static bool handle_escape(struct line *line, const char *key, size_t len)
+{
+    bool is_escape = key[0] == '\033' && (len == 1 || (len == 2 && key[1] == '\033'));
+    bool twice = is_escape && (len == 2 || line->escaped);
+
+    line->escaped = is_escape && !twice;
+    if (!is_escape)
+        return false;
+    line->at += len;
+    line->event = twice ? LINE_ESCAPED_TWICE : LINE_ESCAPED;
     return true;
 }
 
@@ -450,15 +423,16 @@ enum line_event line_next(struct line *line, char **ret_text)
         }
         if (len == 2 && key[0] == '\xc2' && (unsigned char)key[1] < 0xa0)
             line->at += len; /* a control character */
-        else
+        else if (!handle_escape(line, key, len))
             handle_key(line, len);
     }
     if (line->event == LINE_PASTE) {
         for (size_t i = 0; i < line->paste.len; i++)
             if (line->paste.data[i] != '\0')
                 str_addc(&text, line->paste.data[i]);
-        *ret_text = mem_dup(str_text(&text));
+        *ret_text = line->is_long ? NULL : mem_dup(str_text(&text));
         str_clear(&line->paste);
+        line->is_long = false;
     }
     if (line->event != LINE_SUBMIT)
         return line->event;
@@ -496,4 +470,50 @@ void line_remember(struct line *line, const char *text)
 
     if (text[0] != '\0' && strlen(text) <= REMEMBERED_BYTES)
         (void)history(line->history, &event, H_ENTER, text);
+}
+
+void line_forget(struct line *line, const char *part)
+{
+    HistEvent event;
+
+    for (int rc = history(line->history, &event, H_FIRST); rc != -1;)
+        if (strstr(event.str, part) == NULL)
+            rc = history(line->history, &event, H_NEXT);
+        else if (history(line->history, &event, H_DEL, event.num) != -1)
+            rc = history(line->history, &event, H_FIRST);
+        else
+            return;
+}
+
+char **line_find(struct line *line, const char *part, size_t most)
+{
+    char **found = NULL;
+    HistEvent event;
+
+    for (int rc = history(line->history, &event, H_FIRST); rc != -1 && strv_len(found) < most;
+         rc = history(line->history, &event, H_NEXT))
+        if (strcasestr(event.str, part) != NULL && !strv_has(found, event.str))
+            strv_push(&found, event.str);
+    line->browses = false; /* it has lost its place */
+    return found;
+}
+
+void line_recall(struct line *line, bool back)
+{
+    HistEvent event;
+
+    if (!line->browses && !back)
+        return;
+    int rc = history(line->history, &event, !line->browses ? H_FIRST : back ? H_NEXT : H_PREV);
+    if (rc == -1 && back)
+        return;
+    if (!line->browses) {
+        _cleanup_str_ struct str text = STR_INIT;
+        size_t cursor;
+        line_get(line, &text, &cursor);
+        free(line->draft);
+        line->draft = mem_dup(str_text(&text));
+    }
+    line_set(line, rc == -1 ? line->draft : event.str);
+    line->browses = rc != -1;
 }

@@ -82,26 +82,9 @@ static void handle_keys(struct chat_program *pane)
     char *text = NULL;
 
     while ((event = line_next(chat->line, &text)) != LINE_NOTHING) {
-        if (event == LINE_SUBMIT) {
-            chat_submit(chat, text);
-            free(text);
-            text = NULL;
-        } else if (event == LINE_PASTE) {
-            if (!pictures_paste(chat, text))
-                line_insert(chat->line, text, strlen(text));
-            free(text);
-            text = NULL;
-        } else if (event == LINE_CANCEL) {
-            chat_cancel(chat);
-        } else if (event == LINE_LEAVE) {
-            chat_leave(chat);
-        } else if (event == LINE_REDRAW) {
-            view_repaint(&chat->view);
-        } else if (event == LINE_UNFOLD) {
-            view_unfold(&chat->view);
-        } else if (event == LINE_COMPLETE) {
-            complete(chat);
-        }
+        chat_key(chat, event, text);
+        free(text);
+        text = NULL;
     }
 }
 
@@ -226,8 +209,8 @@ int main(int argc, char **argv)
         (void)setlocale(LC_CTYPE, "C.UTF-8");
     if (prepare(&pane, argv[1], argv[2], &err) == -1 || restrict_self(chat, &err) == -1) {
         err_print(&err);
-        line_free(chat->line);
         chat_free(chat);
+        line_free(chat->line);
         return err.code;
     }
     view_open(&chat->view, STDOUT_FILENO);
@@ -240,7 +223,7 @@ int main(int argc, char **argv)
     (void)write(STDOUT_FILENO, "\033[?2004l", strlen("\033[?2004l"));
     host_connection_close(&chat->host);
     loop_free(&pane.loop);
-    line_free(chat->line);
     chat_free(chat);
+    line_free(chat->line);
     return MAS_OK;
 }

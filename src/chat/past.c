@@ -3,6 +3,7 @@
 #include "memory/store.h"
 
 enum {
+    RECALLED = 500, /* prompts */
     OLD_DETAILS = 4, /* lines of a tool's content */
     OLD_BYTES = 16 * 1024, /* of a message */
 };
@@ -79,13 +80,13 @@ static void show(struct showing *showing, const struct store_item *item)
         view_addf(view, STYLE_NOTE, "(interrupted)");
 }
 
-/* Remembers a queued prompt, which is shown when its turn begins. */
+/* Remembers a prompt that waits, which is shown when its turn begins. */
 static void note_waiting(struct chat *chat, const struct store_item *item)
 {
-    if (chat->unbegun_count == UNBEGUN_MAX)
-        return;
-    chat->unbegun[chat->unbegun_count++] = item->number;
-    strv_push(&chat->queued, item->text);
+    struct pictures pictures;
+
+    pictures_of(item->data, &pictures);
+    waiting_add(chat, item->number, item->sender, item->text, &pictures);
 }
 
 static bool on_item(const struct store_item *item, void *arg)
@@ -99,8 +100,6 @@ static bool on_item(const struct store_item *item, void *arg)
     if (open &&
         (item->role == ROLE_USER || item->role == ROLE_TOOL || item->role == ROLE_PERMISSION))
         return true; /* events will report a running tool, and what is asked */
-    if (item->role == ROLE_USER && item->sender == NULL && !showing->again)
-        line_remember(chat->line, item->text);
     show(showing, item);
     if (showing->again)
         return true;
@@ -114,12 +113,22 @@ static bool on_item(const struct store_item *item, void *arg)
     return true;
 }
 
-static void read_page(struct chat *chat, int count, bool again)
+static bool recall(const struct store_item *item, void *arg)
 {
-    struct err err = ERR_INIT;
+    struct chat *chat = arg;
+
+    if (item->sender == NULL)
+        line_remember(chat->line, item->text);
+    return true;
+}
+
+/* Shows the newest messages and, once for a conversation, puts its prompts into the history of the
+ * line. */
+static int read_store(struct showing *showing, int count, struct err *err)
+{
+    struct chat *chat = showing->chat;
     _cleanup_store_ struct store *store = NULL;
-    struct showing showing = {.chat = chat, .newest = chat->known, .again = again};
-    const struct store_filter filter = {
+    struct store_filter filter = {
         .agent = chat->agent,
         .conversation = chat->conversation,
         .newest = true,
@@ -127,11 +136,27 @@ static void read_page(struct chat *chat, int count, bool again)
         .limit = count,
     };
 
+    if (store_open(chat->dir, chat->session, NULL, false, &store, err) == -1 ||
+        store_read(store, &filter, on_item, showing, err) == -1)
+        return -1;
+    if (chat->recalled != NULL && strcmp(chat->recalled, chat->conversation) == 0)
+        return 0;
+    free(chat->recalled);
+    chat->recalled = mem_dup(chat->conversation);
+    filter.by_turn = false;
+    filter.roles = 1U << ROLE_USER;
+    filter.limit = RECALLED;
+    return store_read(store, &filter, recall, chat, err);
+}
+
+static void read_page(struct chat *chat, int count, bool again)
+{
+    struct err err = ERR_INIT;
+    struct showing showing = {.chat = chat, .newest = chat->known, .again = again};
+
     if (chat->conversation == NULL || chat->conversation[0] == '\0')
         return;
-    if ((store_open(chat->dir, chat->session, NULL, false, &store, &err) == -1 ||
-         store_read(store, &filter, on_item, &showing, &err) == -1) &&
-        err.code != MAS_NOT_FOUND)
+    if (read_store(&showing, count, &err) == -1 && err.code != MAS_NOT_FOUND)
         view_addf(&chat->view, STYLE_ERROR, "%s", err.text);
     if (showing.newest > chat->known)
         chat->known = showing.newest;

@@ -10,16 +10,6 @@
 
 enum { HISTORY_SHOWN = 100 };
 
-bool chat_ask(struct chat *chat, enum asked what, const char *head, const char *body)
-{
-    if (host_connection_ask(&chat->host, (int64_t)what, head, body,
-                            body != NULL ? strlen(body) : 0))
-        return true;
-    view_end(&chat->view);
-    view_addf(&chat->view, STYLE_ERROR, "there is no connection to the agent's host");
-    return false;
-}
-
 /* Sends a request with at most one more member. */
 static bool ask(struct chat *chat, enum asked what, const char *request, const char *key,
                 const char *value, const char *body)
@@ -41,16 +31,28 @@ static void say(struct chat *chat, const char *text)
     view_add(&chat->view, STYLE_NOTE, text, strlen(text));
 }
 
+/* Appends a text with what its marks stand for. Shows why, if it cannot. */
+static bool take_marks(struct chat *chat, const char *text, struct str *to, struct pictures *ret)
+{
+    struct err err = ERR_INIT;
+
+    if (marks_take(chat, text, to, ret, &err) == 0)
+        return true;
+    view_end(&chat->view);
+    view_addf(&chat->view, STYLE_ERROR, "%s", err.text);
+    return false;
+}
+
 /* ---- commands */
 
 static void do_help(struct chat *chat, const char *rest)
 {
     (void)rest;
     say(chat,
-        "Enter sends, Ctrl-J or Alt-Enter begins a new line, Up recalls earlier input.\nCtrl-C "
-        "cancels the turn, Ctrl-L redraws the screen, Tab completes commands.\nCtrl-O shows all of "
-        "the "
-        "newest output of which only the beginning is shown.");
+        "Enter sends, Ctrl-J or Alt-Enter begins a new line, Up recalls earlier input, Ctrl-R "
+        "searches it.\nEsc Esc edits the last prompt, Ctrl-X drops the last one that waits.\n"
+        "Ctrl-C cancels the turn, Ctrl-L redraws the screen, Tab completes commands.\n"
+        "Ctrl-O shows all of the newest text of which only the beginning is shown.");
     for (const struct command *own = chat_commands; own->name != NULL; own++) {
         _cleanup_free_ char *label = mem_printf("%s %s", own->name, own->operand);
         view_addf(&chat->view, STYLE_NOTE, "/%-13s %s", label, own->summary);
@@ -67,7 +69,11 @@ static void do_help(struct chat *chat, const char *rest)
 
 static void do_clear(struct chat *chat, const char *rest)
 {
-    (void)ask(chat, ASKED_CLEAR, "clear", NULL, NULL, rest[0] != '\0' ? rest : NULL);
+    _cleanup_str_ struct str words = STR_INIT;
+    struct pictures pictures;
+
+    if (take_marks(chat, rest, &words, &pictures))
+        (void)ask(chat, ASKED_CLEAR, "clear", NULL, NULL, words.len > 0 ? words.data : NULL);
 }
 
 static void do_mode(struct chat *chat, const char *rest)
@@ -189,20 +195,15 @@ static bool send_prompt(struct chat *chat, const char *request, const char *key,
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
     struct pictures pictures;
-    struct err err = ERR_INIT;
 
-    if (pictures_take(chat, text, &words, &pictures, &err) == -1) {
-        view_end(&chat->view);
-        view_addf(&chat->view, STYLE_ERROR, "%s", err.text);
+    if (!take_marks(chat, text, &words, &pictures))
         return false;
-    }
     json_put_all(&out, JO(NULL), JT("do", request), JB(key, value));
     pictures_put(&pictures, &out);
     json_close(&out, '}');
     if (!chat_ask(chat, ASKED_PROMPT, head.data, str_text(&words)))
         return false;
     strv_push(&chat->sent, text);
-    strv_push(&chat->queued, str_text(&words));
     return true;
 }
 
@@ -332,7 +333,7 @@ void chat_submit(struct chat *chat, const char *text)
         wake_agent(chat);
     if (text[blanks] == '\0' || answer(chat, text + blanks))
         return;
-    if (pictures_paste(chat, text)) /* the next Enter sends them */
+    if (marks_paste(chat, text)) /* the next Enter sends them */
         return;
     if (!str_starts(text, "/answer ")) /* it may be a secret */
         line_remember(chat->line, text);
@@ -352,6 +353,15 @@ void chat_submit(struct chat *chat, const char *text)
     }
 }
 
+void chat_leave(struct chat *chat)
+{
+    view_end(&chat->view);
+    view_addf(&chat->view, STYLE_NOTE,
+              "This pane belongs to agent %s. Leave the team with tmux's detach key (Ctrl-b d); "
+              "end it with: mas stop %.8s",
+              chat->agent, chat->session);
+}
+
 void chat_cancel(struct chat *chat)
 {
     bool busy = chat->state == AGENT_WORKING || chat->state == AGENT_WAITING ||
@@ -363,13 +373,4 @@ void chat_cancel(struct chat *chat)
         chat_leave(chat);
     }
     chat->asked_to_leave = !busy && !chat->asked_to_leave;
-}
-
-void chat_leave(struct chat *chat)
-{
-    view_end(&chat->view);
-    view_addf(&chat->view, STYLE_NOTE,
-              "This pane belongs to agent %s. Leave the team with tmux's detach key (Ctrl-b d); "
-              "end it with: mas stop %.8s",
-              chat->agent, chat->session);
 }

@@ -21,6 +21,7 @@ enum {
     KEPT_LINES = 1000,
     KEPT_BYTES = 256 * 1024,
     CUT_BYTES = 1024 * 1024, /* of output that can be shown in full */
+    PROMPT_LINES = 20, /* shown of a prompt */
     LINE_MAX_BYTES = 64 * 1024, /* longer lines are split */
     TAB_COLUMNS = DRAW_TAB,
 };
@@ -189,14 +190,38 @@ void view_add(struct chat_view *view, enum style style, const char *text, size_t
     view_end(view);
 }
 
+/* Returns the length of the first `most` lines of a text; *ret_left is the number of the others. */
+static size_t cut_lines(const char *text, size_t len, size_t most, size_t *ret_left)
+{
+    size_t lines = 0, cut = len;
+
+    for (size_t i = 0; i < len; i++)
+        if (text[i] == '\n' && ++lines == most)
+            cut = i;
+    *ret_left = lines >= most ? lines - most + 1 : 0;
+    return cut;
+}
+
+/* Says how many lines of a text are not shown, and keeps it for view_unfold(). */
+static void note_cut(struct chat_view *view, size_t left, const char *text, size_t len)
+{
+    if (left == 0)
+        return;
+    view_addf(view, STYLE_DETAIL, "(%zu more lines: Ctrl-O)", left);
+    str_clear(&view->cut);
+    str_addn(&view->cut, text, str_cut(text, len, CUT_BYTES));
+}
+
 void view_prompt(struct chat_view *view, const char *text, size_t len)
 {
-    const char *newline = memchr(text, '\n', len);
-    size_t first = newline != NULL ? (size_t)(newline - text) : len;
+    size_t left, shown = cut_lines(text, len, PROMPT_LINES, &left);
+    const char *newline = memchr(text, '\n', shown);
+    size_t first = newline != NULL ? (size_t)(newline - text) : shown;
 
     view_add(view, STYLE_USER, text, first);
     if (newline != NULL)
-        view_add(view, STYLE_USER_MORE, newline + 1, len - first - 1);
+        view_add(view, STYLE_USER_MORE, newline + 1, shown - first - 1);
+    note_cut(view, left, text, len);
 }
 
 void view_addf(struct chat_view *view, enum style style, const char *fmt, ...)
@@ -230,30 +255,22 @@ static enum style detail_style(const char *line, size_t len, bool diff)
 
 void view_details(struct chat_view *view, const char *text, size_t len, size_t most)
 {
-    const char *all = text;
-    size_t shown = 0, left = 0;
+    size_t left;
     bool diff = false;
 
     view_end(view);
     while (len > 0 && text[len - 1] == '\n')
         len--;
-    size_t size = len;
-    while (len > 0) {
-        const char *newline = memchr(text, '\n', len);
-        size_t n = newline != NULL ? (size_t)(newline - text) : len;
-        diff = diff || str_starts(text, "--- ");
-        if (shown < most)
-            view_add(view, detail_style(text, n, diff), n > 0 ? text : " ", n > 0 ? n : 1);
-        shown += shown < most;
-        left += shown == most;
-        text += n + (newline != NULL);
-        len -= n + (newline != NULL);
+    size_t shown = cut_lines(text, len, most, &left);
+    for (size_t at = 0; at < shown;) {
+        const char *line = text + at;
+        const char *newline = memchr(line, '\n', shown - at);
+        size_t n = newline != NULL ? (size_t)(newline - line) : shown - at;
+        diff = diff || str_starts(line, "--- ");
+        view_add(view, detail_style(line, n, diff), n > 0 ? line : " ", n > 0 ? n : 1);
+        at += n + (newline != NULL);
     }
-    if (left <= 1)
-        return;
-    view_addf(view, STYLE_DETAIL, "(%zu more lines: Ctrl-O)", left - 1);
-    str_clear(&view->cut);
-    str_addn(&view->cut, all, str_cut(all, size, CUT_BYTES));
+    note_cut(view, left, text, len);
 }
 
 void view_unfold(struct chat_view *view)

@@ -54,7 +54,7 @@ struct chat_view {
     struct view_line *lines;
     size_t count, bytes;
     size_t added; /* lines so far, also those that are not kept */
-    struct str cut; /* the newest output of which view_details() has shown a part */
+    struct str cut; /* the newest text of which only the beginning was shown */
     /* the incomplete one */
     struct str open;
     enum style open_style;
@@ -81,7 +81,7 @@ void view_close(struct chat_view *view);
 /* Add complete lines. */
 void view_add(struct chat_view *view, enum style style, const char *text, size_t len);
 void view_addf(struct chat_view *view, enum style style, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Adds a prompt of one or more lines. */
+/* Adds a prompt, or the beginning of one of many lines. */
 void view_prompt(struct chat_view *view, const char *text, size_t len);
 /* Adds a piece of a text. Another style or view_end() ends the text. */
 void view_piece(struct chat_view *view, enum style style, const char *text, size_t len);
@@ -90,7 +90,7 @@ void view_end(struct chat_view *view);
 void view_gap(struct chat_view *view);
 /* Adds lines of a diff or of output, each in its style, at most `most`. */
 void view_details(struct chat_view *view, const char *text, size_t len, size_t most);
-/* Adds all lines of the newest output that was longer, once. */
+/* Adds all lines of the newest text that was longer, once. */
 void view_unfold(struct chat_view *view);
 
 /* Clear and add lines of the footer that still change, at most VIEW_LIVE_MAX. */

@@ -117,3 +117,27 @@ becomes() {
     eventually shows_state idle
     becomes "$HOME/shots/red.png" "$HOME/shots/red.png"
 }
+
+@test "a prompt that waits comes back with its pictures, also in a pane that comes later" {
+    chat --images
+    eventually shows_state idle
+    type_line HANG
+    eventually shows_state working
+    paste "$HOME/shots/red.png"
+    eventually typed '[picture red.png]'
+    press Enter
+    eventually shows 'queued: [picture red.png]'
+    local was
+    was=$(pgrep -f "mas-chat $DIR solo")
+    kill "$was"
+    anew() { pgrep -f "mas-chat $DIR solo" | grep -qvx "$was" && shows '1 queued'; }
+    eventually anew
+    rm "$HOME/shots/red.png"
+    press Up
+    eventually typed '[picture red.png]'
+    press Enter
+    eventually shows '1 queued'
+    press C-c
+    eventually shows 'image/png:17:'
+    eventually shows_line '› [picture red.png, 17B]'
+}

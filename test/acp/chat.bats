@@ -167,6 +167,57 @@ shown_anew() { shows 'command: make clean' && ! scrolled_shows 'what it asks has
     wait "$pid"
 }
 
+@test "what waits is taken back into the line to be edited, or dropped, wherever it came from" {
+    chat
+    type_line HANG
+    eventually shows_state working
+    type_line 'the first'
+    type_line 'the second'
+    "$MAS" send "$ID" solo 'from elsewhere'
+    eventually shows 'queued: from elsewhere (Up edits it, Ctrl-X drops it)'
+    shows 'queued: the second'
+    shows '3 queued'
+    press C-x
+    eventually shows_line 'dropped: from elsewhere'
+    eventually is solo .queued 2
+    press Up
+    eventually typed 'the second'
+    tm send-keys -t "$PANE" -l ' is better'
+    press Enter
+    eventually shows 'queued: the second is better (Up edits it, Ctrl-X drops it)'
+    eventually is solo .queued 2
+    kill "$(pgrep -f "mas-chat $DIR solo")"
+    eventually shows '2 queued' # the pane that comes has it from memory.db
+    press Escape Escape
+    eventually typed 'the second is better'
+    press C-c C-c
+    eventually shows_line '› the first'
+    eventually shows_state idle
+    run prompts 'the second'
+    [ "$output" = 0 ]
+}
+
+@test "Ctrl-R searches the prompts of the conversation, those of before the pane came, too" {
+    chat
+    type_line 'bake a cake QUIET'
+    eventually shows_state idle
+    for i in $(seq 15); do "$MAS" ask "$ID" solo "QUIET $i" >/dev/null; done
+    local was
+    was=$(pgrep -f "mas-chat $DIR solo")
+    kill "$was"
+    anew() { pgrep -f "mas-chat $DIR solo" | grep -qvx "$was" && shows_line '› QUIET 15' && shows_state idle; }
+    eventually anew
+    press C-r
+    eventually shows 'search: Enter takes the bold one'
+    tm send-keys -t "$PANE" -l CAKE
+    eventually shows_line '  bake a cake QUIET'
+    press Enter
+    eventually typed 'bake a cake QUIET'
+    press Enter
+    eventually last_prompt_is 'bake a cake QUIET'
+}
+last_prompt_is() { [ "$("$MAS" history "$ID" solo --role user --json | jq -r '.messages[-1].text')" = "$1" ]; }
+
 @test "lines are edited, and Up brings back what was sent" {
     chat
     tm send-keys -t "$PANE" -l 'helo wrld'
@@ -208,10 +259,12 @@ shown_anew() { shows 'command: make clean' && ! scrolled_shows 'what it asks has
     chat
     seq -f 'line %g of a long text' 1 3000 >"$T/long"
     paste "$(cat "$T/long") QUIET SAY:got-it"
-    eventually shows 'QUIET SAY:got-it'
+    eventually typed '[3000 lines]'
     press Enter
     eventually was_sent 'line 2999 of a long text\nline 3000 of a long text QUIET'
     eventually shows_line got-it
+    eventually scrolled_shows '(2980 more lines: Ctrl-O)'
+    ! scrolled_shows 'line 21 of a long text'
 }
 
 @test "/clear empties the context, /clear TEXT goes on with the text" {

@@ -72,8 +72,8 @@ static bool begin(int rows, int columns)
 
 static void end(void)
 {
-    line_free(chat.line);
     chat_free(&chat);
+    line_free(chat.line);
     int fd = chat.view.fd;
     view_close(&chat.view);
     (void)close(fd);
@@ -208,8 +208,9 @@ TEST(what_memory_has_shown_is_not_shown_again)
     event("{\"event\":\"text\",\"message\":\"s:8\",\"at\":0}", "new");
     CHECK_LINES("t efgh|t |t new...");
     event("{\"event\":\"prompt\",\"prompt\":\"s:5\"}", "shown");
-    chat.unbegun[chat.unbegun_count++] = 3;
-    chat.unbegun[chat.unbegun_count++] = 4;
+    const struct pictures none = {.count = 0};
+    waiting_add(&chat, 3, NULL, "queued then", &none);
+    waiting_add(&chat, 4, NULL, "and then", &none);
     event("{\"event\":\"prompt\",\"prompt\":\"s:3\"}", "queued then");
     event("{\"event\":\"prompt\",\"prompt\":\"s:4\"}", "and then");
     CHECK_LINES("t new|t |u queued then|t |u and then|t |");
@@ -454,33 +455,59 @@ TEST(a_line_is_a_command_or_a_prompt)
     end();
 }
 
+static void queued(int number, const char *from, const char *text)
+{
+    char head[128];
+
+    (void)snprintf(head, sizeof head, "{\"event\":\"queued\",\"prompt\":\"s:%d\"%s%s%s}", number,
+                   from != NULL ? ",\"from\":\"" : "", from != NULL ? from : "",
+                   from != NULL ? "\"" : "");
+    event(head, text);
+}
+
+#define HINT "(Up edits it, Ctrl-X drops it)"
+
 TEST(prompts_wait_in_the_footer_until_their_turn)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
-    REQUIRE(begin(24, 80));
+    REQUIRE(begin(24, 50));
     (void)lines(&text);
     chat_submit(&chat, "one");
     chat_submit(&chat, "two");
     chat_submit(&chat, "three");
-    CHECK_FOOTER("n queued: one|n queued: two|n queued: three|[ idle | 3 queued]");
-    answer(ASKED_PROMPT, "{\"ok\":true}");
-    answer(ASKED_PROMPT, "{\"ok\":true,\"why\":\"it sleeps\"}");
+    CHECK_FOOTER("[ idle]");
+    queued(1, NULL, "one");
+    answer(ASKED_PROMPT, "{\"ok\":true,\"prompt\":\"s:1\"}");
+    queued(2, NULL, "two");
+    queued(2, NULL, "two"); /* memory.db had it, too */
+    answer(ASKED_PROMPT, "{\"ok\":true,\"prompt\":\"s:2\",\"why\":\"it sleeps\"}");
     answer(ASKED_PROMPT, "{\"ok\":false,\"code\":1,\"why\":\"it is full\",\"hint\":\"wait\"}");
+    queued(5, "b", "from b");
+    CHECK_FOOTER("n queued: one|n queued: two|n queued: from b " HINT "|[ idle | 3 queued]");
     CHECK_STR(typed(&text), "three"); /* it need not be typed again */
     CHECK_LINES("n queued: it sleeps|e it is full|n wait|");
     CHECK_INT(strv_len(chat.sent), 0);
-    event("{\"event\":\"prompt\",\"prompt\":\"s:1\"}", "two");
-    CHECK_FOOTER("n queued: one|[ idle | 1 queued]");
-    chat_submit(&chat, "/now look");
-    CHECK_FOOTER("n queued: one|n queued: look|[ idle | 2 queued]");
+    event("{\"event\":\"prompt\",\"prompt\":\"s:2\"}", "two");
+    CHECK_FOOTER("n queued: one|n queued: from b " HINT "|[ idle | 2 queued]");
     (void)lines(&text);
+    event("{\"event\":\"plan\",\"entries\":[{\"content\":\"x\"}]}", NULL); /* of the turn */
+    event("{\"event\":\"end\",\"prompt\":\"s:1\",\"stopReason\":\"stopped\"}", NULL); /* kept */
+    CHECK_FOOTER("p [ ] x|n queued: one|n queued: from b " HINT "|[ idle | 2 queued]");
+    event("{\"event\":\"end\",\"prompt\":\"s:1\",\"stopReason\":\"failed\",\"error\":\"no\"}",
+          NULL);
+    CHECK_FOOTER("p [ ] x|n queued: from b " HINT "|[ idle | 1 queued]");
+    CHECK_LINES("e the turn failed: no|t |");
     answer(ASKED_CANCEL, "{\"ok\":true,\"cancelled\":false}");
     answer(ASKED_CANCEL, "{\"ok\":true,\"cancelled\":true}");
     answer(ASKED_MODE, "{\"ok\":false,\"code\":2,\"why\":\"no such mode\"}");
     CHECK_LINES("n no turn is in progress|e no such mode|");
     chat_forget(&chat);
     CHECK_FOOTER("[ idle]");
+    for (int i = 1; i <= 10; i++)
+        queued(i, NULL, "x");
+    CHECK_FOOTER("n queued: 4 more|n queued: x|n queued: x|n queued: x|n queued: x|n queued: x|n "
+                 "queued: x " HINT "|[ idle | 10 queued]");
     end();
 }
 
@@ -494,7 +521,7 @@ TEST(without_a_connection_nothing_is_lost)
     chat_submit(&chat, "hello");
     CHECK_LINES("e there is no connection to the agent's host|");
     CHECK_STR(typed(&text), "hello");
-    CHECK(chat.queued == NULL && chat.sent == NULL);
+    CHECK(chat.waiting_count == 0 && chat.sent == NULL);
     CHECK_FOOTER("[ no connection]");
     end();
 }
@@ -504,12 +531,157 @@ static void press(const char *keys)
     char *line = NULL;
 
     line_feed(chat.line, keys, strlen(keys));
+    line_settle(chat.line);
     for (enum line_event is; (is = line_next(chat.line, &line)) != LINE_NOTHING;) {
-        if (is == LINE_COMPLETE)
-            complete(&chat);
+        chat_key(&chat, is, line);
         free(line);
         line = NULL;
     }
+}
+
+#define ESC "\033"
+#define PASTED(text) ESC "[200~" text ESC "[201~"
+#define TEN "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
+#define CANCEL(number) "{\"do\":\"cancel\",\"prompt\":\"550e8400-e29b:" number "\"}\n"
+
+TEST(what_waits_is_taken_back_or_dropped)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    chat_submit(&chat, "before");
+    (void)asked(&text);
+    (void)lines(&text);
+    queued(1, NULL, "one");
+    queued(2, NULL, "two");
+    queued(3, "b", "from b");
+    CHECK_FOOTER("n queued: one|n queued: two|n queued: from b " HINT "|[ idle | "
+                 "3 queued]");
+    press(ESC "[A"); /* not what an agent has sent */
+    CHECK_ASKED(CANCEL("2"));
+    CHECK_STR(typed(&text), "two");
+    CHECK_FOOTER("n queued: one|n queued: from b " HINT "|[ idle | 2 queued]");
+    press(ESC "[A"); /* the line is not empty */
+    CHECK_ASKED("");
+    CHECK_STR(typed(&text), "before");
+    press(ESC "[B");
+    press(ESC ESC);
+    CHECK_ASKED(CANCEL("1"));
+    CHECK_STR(typed(&text), "one\ntwo");
+    press("\x18");
+    CHECK_ASKED(CANCEL("3"));
+    press("\x18" ESC ESC); /* nothing more waits */
+    CHECK_ASKED("");
+    CHECK_STR(typed(&text), "before");
+    CHECK_FOOTER("[ idle]");
+    event("{\"event\":\"end\",\"prompt\":\"s:3\",\"stopReason\":\"cancelled\"}", NULL);
+    event("{\"event\":\"end\",\"prompt\":\"s:2\",\"stopReason\":\"cancelled\"}", NULL);
+    answer(ASKED_TAKE_BACK, "{\"ok\":true,\"cancelled\":true}");
+    CHECK_LINES("n dropped: from b|");
+    answer(ASKED_TAKE_BACK, "{\"ok\":true,\"cancelled\":false}");
+    event("{\"event\":\"prompt\",\"prompt\":\"s:1\"}", "one"); /* it was too late */
+    CHECK_LINES("n it does not wait any more|t |u one|t |");
+    end();
+}
+
+TEST(escape_twice_edits_the_last_prompt)
+{
+    static const struct {
+        const char *keys, *want;
+    } cases[] = {
+        {ESC, ""},
+        {ESC "x", ""}, /* Alt-x */
+        {"y", "y"},
+        {ESC, "y"},
+        {"z", "yz"},
+        {ESC ESC, "last"},
+        {ESC "[B", "yz"},
+        {ESC, "yz"},
+        {ESC, "last"}, /* however slowly */
+        {ESC ESC "[B", "yz"}, /* Alt-Down, as some terminals send it */
+        {ESC ESC "!", "last!"},
+    };
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    chat_submit(&chat, "last");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        press(cases[i].keys);
+        if (!CHECK_STR(typed(&text), cases[i].want))
+            unit_print_str("after", cases[i].keys);
+    }
+    end();
+}
+
+TEST(a_long_paste_is_a_mark_and_is_sent_whole)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    press(PASTED(TEN "10\n"));
+    CHECK_STR(typed(&text), TEN "10\n");
+    press("\003a " PASTED(TEN "10\r\n11") " b " PASTED(TEN "10\n12\n") PASTED(TEN "10\n11"));
+    CHECK_STR(typed(&text), "a [11 lines] b [11 lines (2)][11 lines]");
+    press("\x7f\r"); /* Backspace takes all of a mark */
+    CHECK_ASKED("{\"do\":\"ask\",\"wait\":false,\"bytes\":52}\na " TEN "10\n11 b " TEN "10\n12\n");
+    queued(1, NULL, "a " TEN);
+    answer(ASKED_PROMPT, "{\"ok\":true,\"prompt\":\"s:1\"}");
+    press(ESC "[A"); /* as it was typed */
+    CHECK_STR(typed(&text), "a [11 lines] b [11 lines (2)]");
+    (void)asked(&text);
+    press("\003" ESC "[A\r");
+    CHECK_ASKED("{\"do\":\"ask\",\"wait\":false,\"bytes\":52}\na " TEN "10\n11 b " TEN "10\n12\n");
+    press("/clear " PASTED(TEN "10\n11") "\r");
+    CHECK_ASKED("{\"do\":\"clear\",\"bytes\":23}\n" TEN "10\n11");
+    press(ESC "[A" ESC "[A");
+    CHECK_STR(typed(&text), "a [11 lines] b [11 lines (2)]");
+    for (int i = 0; i < CHAT_MARKS_MAX - 1; i++) {
+        _cleanup_free_ char *paste = mem_printf("\003" PASTED(TEN "\n\n%d"), i);
+        press(paste);
+    }
+    CHECK_STR(typed(&text), "[12 lines (63)]");
+    press("\003" ESC "[A"); /* what had the oldest one is forgotten, as it would be sent as text */
+    CHECK_STR(typed(&text), "");
+    end();
+}
+
+TEST(earlier_prompts_are_searched)
+{
+    static const char help[] =
+        "n search: Enter takes the bold one, Ctrl-R an earlier one, Esc ends|";
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    static const char *const sent[] = {"Make tea", "make it\nall", "bake", "make it\nall", "other"};
+    for (size_t i = 0; i < ARRAY_LEN(sent); i++)
+        chat_submit(&chat, sent[i]);
+    (void)asked(&text);
+    press("ma\x12");
+    CHECK(strstr(footer(&text), help) != NULL);
+    CHECK(str_starts(str_text(&text), "n Make tea|c make it|n search"));
+    press("\x12");
+    CHECK(str_starts(footer(&text), "c Make tea|n make it|n search"));
+    press("\x12\r"); /* there is no earlier one; Enter does not send it */
+    CHECK_STR(typed(&text), "Make tea");
+    CHECK_FOOTER("[ idle]");
+    CHECK_ASKED("");
+    press("\003\x12" ESC "[A" ESC "[A");
+    CHECK(str_starts(footer(&text), "n Make tea|c bake|n make it|n other|n search"));
+    press("K"); /* what is searched for has changed: the newest one is chosen again */
+    CHECK(str_starts(footer(&text), "n Make tea|n bake|c make it|n search"));
+    press(ESC "[A" ESC "[A" ESC "[B\r");
+    CHECK_STR(typed(&text), "bake");
+    press("\x12q");
+    CHECK_FOOTER("n search: nothing earlier has this; Esc ends|[ idle]");
+    press("\r");
+    CHECK_STR(typed(&text), "bakeq");
+    press("\x12" ESC); /* ends it, and leaves what is typed */
+    CHECK_FOOTER("[ idle]");
+    CHECK_STR(typed(&text), "bakeq");
+    press("\x12\003\x12\003\x12\004"); /* so do these */
+    CHECK_FOOTER("[ idle]");
+    CHECK_LINES("");
+    end();
 }
 
 TEST(what_was_sent_is_recalled_once_and_no_secret)
