@@ -237,11 +237,10 @@ int repo_make_first(const struct repo *repo, int code, const char *name,
     const struct git git = {.dir = git_dir, .tree = tree, .objects = {objects}, .cwd = cwd};
     const char *what = like != NULL ? like->tree : project->base;
     bool sha256 = strcmp(project->format, "sha256") == 0;
-    return (like != NULL && index_transfer(like->index, sha256, like->cwd, cwd, err) == -1) ||
-                   git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", what), NULL, NULL, err) ==
-                       -1
-               ? err_wrap(err, "cannot check out the project for agent '%s'", name)
-               : 0;
+    int rc = like != NULL ? index_transfer(like->index, sha256, like->cwd, cwd, err) : 1;
+    if (rc == 1)
+        rc = git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", what), NULL, NULL, err);
+    return rc == 0 ? 0 : err_wrap(err, "cannot check out the project for agent '%s'", name);
 }
 
 /* Makes the other work trees. */

@@ -407,14 +407,12 @@ static int write_stage(const struct trying *trying, struct err *err)
     strv_push_all(&settings, trying->settings);
     strv_push(&settings, whole);
     strv_push(&settings, beside);
-    git.index = trying->stage;
+    git.index = trying->snapshot.index;
     git.settings = (const char *const *)settings;
-    (void)unlink(trying->stage);
-    if (git_must(&git, GIT_ARGS("read-tree", trying->snapshot.oid), NULL, NULL, err) == -1)
-        return -1;
     git.tree = tree;
     git.cwd = cwd;
-    return git_must(&git, GIT_ARGS("checkout-index", "-z", "--stdin"),
+    return git_must(&git,
+                    GIT_ARGS("checkout-index", "--ignore-skip-worktree-bits", "-z", "--stdin"),
                     &(struct git_input){paths.data, paths.len}, NULL, err);
 }
 

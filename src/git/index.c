@@ -188,6 +188,7 @@ struct transfer {
     int from, to; /* the work trees */
     char *part; /* the directory that is open in both; NULL: none yet */
     int from_part, to_part; /* -1: it cannot be copied from */
+    bool leaves; /* something to git */
     struct tree_mover mover;
 };
 
@@ -235,13 +236,15 @@ static bool transfer_entry(char *entry, const char *path, void *arg)
 
     open_part(transfer, path, slash != NULL ? (size_t)(slash - path) : 0);
     const struct tree_source source = {.dir = transfer->from_part, .name = name};
-    if (transfer->to_part == -1 || !is_same(entry, source.dir, name))
-        return true;
-    if (tree_file_copy(&transfer->mover, &source, &transfer->to_part, 1, &why) == 0 &&
-        is_same(entry, source.dir, name)) /* nor while it was copied */
+    bool is = transfer->to_part != -1 && is_same(entry, source.dir, name);
+    if (is && tree_file_copy(&transfer->mover, &source, &transfer->to_part, 1, &why) == 0 &&
+        is_same(entry, source.dir, name)) { /* nor while it was copied */
         adopt(entry, name, transfer->to_part);
-    else
+        return true;
+    }
+    if (is)
         (void)unlinkat(transfer->to_part, name, 0);
+    transfer->leaves = true;
     return true;
 }
 
@@ -265,9 +268,10 @@ int index_transfer(const char *path, bool sha256, int from, int to, struct err *
     fd_closep(&transfer.from_part);
     fd_closep(&transfer.to_part);
     if (!known)
-        return 0;
+        return 1;
     sum_up(text, len);
     _cleanup_close_ int git = path_open_dir(to, ".git");
-    return git == -1 ? err_errno(err, "cannot open '.git'")
-                     : file_create(git, "index", text, len, 0644, err);
+    if (git == -1)
+        return err_errno(err, "cannot open '.git'");
+    return file_create(git, "index", text, len, 0644, err) == -1 ? -1 : transfer.leaves;
 }

@@ -20,5 +20,6 @@ int index_adopt(int tree, bool sha256, struct err *err);
 
 /* Copies those files of the work tree open at `from` into the new one open at `to` that are still
  * as the index at `path` says, so that git need not unpack them, and gives the new one that index.
- * All others, and all of an index of SHA-256 or that mas cannot read, are left to git. */
+ * All others, and all of an index of SHA-256 or that mas cannot read, are left to git. Returns 1 if
+ * there are any. */
 int index_transfer(const char *path, bool sha256, int from, int to, struct err *err);
