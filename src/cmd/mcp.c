@@ -177,10 +177,12 @@ static int put_answer(const struct mcp_server *server, const struct model_tool *
         put_printed(result, &out);
     else if (is_tool(tool, "list_agents"))
         put_agents(server, answer, &out);
-    else if (is_tool(tool, "send_message"))
-        json_put_node(&out, "agents", json_get(answer, "agents"));
-    else
+    else if (tool->reads && json_get(answer, "messages") != NULL)
         put_messages(answer, &out);
+    else
+        for (const struct json *node = json_first(answer); node != NULL; node = json_next(node))
+            if (strcmp(json_key(node), "sessionId") != 0)
+                json_put_node(&out, json_key(node), node);
     json_close(&out, '}');
     return 0;
 }
@@ -334,7 +336,8 @@ static const struct mcp_self self = {
         "write. send_message gives an agent work. wait_for waits until the work is done. "
         "read_messages reads the result. search_history finds earlier messages. If the team works "
         "on a project, commit in your work tree with git: sync brings you the team's commits, "
-        "merge gives the team yours, diff shows changes. A manager may add agents with "
+        "merge gives the team yours, diff shows changes, compare all agents'. A manager may add "
+        "agents with "
         "add_agent if the template allows it.",
 };
 
@@ -379,8 +382,9 @@ const struct cmd cmd_mcp = {
     .summary = "give a model the tools of a team, on stdin and stdout",
     .examples = "mas mcp shop",
     .details = "A server of the Model Context Protocol with the tools send_message, "
-               "list_agents, read_messages, search_history, wait_for, add_agent, merge, sync "
-               "and diff. The ACP agents of a team get this server automatically. The command ends "
+               "list_agents, read_messages, search_history, wait_for, add_agent, merge, sync, "
+               "diff and compare. The ACP agents of a team get this server automatically. The "
+               "command ends "
                "when its input ends.",
     .operands_max = 0,
     .root = ROOT_NEEDED,

@@ -104,6 +104,14 @@ static const struct model_tool diff_tool = {
                      {"show", PARAM_WORD, .words = "files:--stat, lines", .fallback = "files",
                       .help = "the files, or each line (default: files)"}),
 };
+static const struct model_tool compare_tool = {
+    "compare", "Compare agents",
+    "What each agent of the team has changed and spent, as a table; with the check also whether it succeeds on the "
+    "agent's files. To take the work of one, call merge.",
+    .reads = true, .command = "compare --session {id} --json {options}", .json = true, .waits = true,
+    .params = PARAMS({"check", PARAM_WORD, .words = "no:--no-check, run", .fallback = "no",
+                      .help = "whether the check runs, on one agent's files after the other's (default: no)"}),
+};
 
 /* ---- operations */
 
@@ -132,7 +140,7 @@ const struct operation operations[] = {
                                "project's .mas/setup if a person has allowed it on the machine"},
                       {"private", PARAM_FLAG, .option = "--private", .help = "share no memory with other sessions"}),
      .status = 201, .answer = "Run", .says = "it runs", .errors = "409 422 500 504 507"},
-    {"beginSession", "Create a session of one agent, which begins with a prompt",
+    {"beginSession", "Create a session of one agent, or of several tries, which begins with a prompt",
      "The session is named after the words. A single word is refused, because it may be meant as a name, and so is a "
      "preset that would execute the words.",
      METHOD_POST, "/sessions", NULL, RIGHT_FULL, OPERATION_OWN, "new -q --detach --id {id} {options} -- {prompt}",
@@ -143,7 +151,13 @@ const struct operation operations[] = {
                        .help = "the name of a template of the root; default: solo"},
                       {"name", PARAM_ANY, .option = "--name", .help = "a name to call it by",
                        .schema = "\"type\":\"string\",\"pattern\":\"^[A-Za-z][A-Za-z0-9_-]{0,63}$\""},
-                      {"preset", PARAM_NAME, .option = "--agent", .words = "preset", .help = "how the agent runs"},
+                      {"preset", PARAM_TEXT, .option = "--agent",
+                       .help = "how the agent runs; of tries several, with commas between, which take turns",
+                       .schema = "\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_-]+(,[A-Za-z0-9_-]+)*$\""},
+                      {"tries", PARAM_NUMBER, .option = "--tries", .min = 1, .max = 16,
+                       .help = "give the prompt to so many agents, each with a branch of its own"},
+                      {"checkWith", PARAM_TEXT, .option = "--check-with",
+                       .help = "the command with which POST /sessions/{id}/compare checks the files of each"},
                       {"project", PARAM_PATH, .option = "--project",
                        .help = "a git repository to work on, DIR or DIR@REF with an absolute path"},
                       {"private", PARAM_FLAG, .option = "--private", .help = "share no memory with other sessions"}),
@@ -370,7 +384,8 @@ const struct operation operations[] = {
      .guests = GUESTS_PATH, .verbs = "commits", .answer = "Commits"},
     {"compare", "What agents have made, and what it took",
      "Without the check.", METHOD_GET, "/sessions/{id}/compare", NULL, RIGHT_READ, OPERATION_READ,
-     "compare --json --no-check -s {id}", .guests = GUESTS_WHOLE, .verbs = "compare", .answer = "Compared"},
+     "compare --json --no-check -s {id}", .guests = GUESTS_WHOLE, .verbs = "compare", .answer = "Compared",
+     .tool = &compare_tool},
     {"compareTwo", "The diff from the files of an agent to those of another one", NULL, METHOD_GET,
      "/sessions/{id}/agents/{agent}/compare/{item}", "the other agent", RIGHT_READ, OPERATION_READ,
      "compare --json -s {id} -- {agent} {item}", .guests = GUESTS_WHOLE, .verbs = "compare", .answer = "Compared"},

@@ -87,7 +87,7 @@ assert answer["capabilities"] == {"tools": {}} and "send_message" in answer["ins
 c.note("notifications/initialized")
 assert c.ask("ping") == {}
 listed = c.ask("tools/list")["tools"]
-assert sorted(t["name"] for t in listed) == ["add_agent", "diff", "list_agents", "merge", "read_messages",
+assert sorted(t["name"] for t in listed) == ["add_agent", "compare", "diff", "list_agents", "merge", "read_messages",
                                              "search_history", "send_message", "sync", "wait_for"]
 for tool in listed:
     schema = tool["inputSchema"]
@@ -234,6 +234,7 @@ END
     # two agents with a repository each
     sed -i '/^\[agent reviewer\]/,/^\[/s/^code = .*/code = worktree/' "$ROOT/templates/pair/template.ini"
     grep -A9 '^\[agent reviewer\]' "$ROOT/templates/pair/template.ini" | grep -qx 'code = worktree'
+    printf '[code]\ncheck = test -e c\n' >>"$ROOT/mas.ini"
     new_session -t pair -n one --no-start --project "$P"
     commit lead c 'of lead'
     echo more >>"$(tree_of reviewer)/b"
@@ -244,6 +245,11 @@ assert " c | 1 +" in words, words
 assert "+of lead" in call("diff", show="lines")["text"]
 words = call("diff", target="reviewer")["text"]
 assert " b | 1 +" in words and " c " not in words, words
+def compared(**arguments):
+    agents = call("compare", **arguments)["agents"]
+    return [(a["agent"], a["added"], a["check"]["result"]) for a in agents]
+assert compared() == [("lead", 1, "not run"), ("reviewer", 1, "not run")], compared()
+assert compared(check="run") == [("lead", 1, "pass"), ("reviewer", 1, "fail")], compared(check="run")
 words = call("merge")["text"]
 assert words == "lead: 1 commit merged into mas/one/main\n", words
 END
@@ -271,13 +277,18 @@ start()
 answer = call("diff", show="lines")
 assert len(answer["text"].encode()) <= 256 * 1024 and answer["more"] > 100000, answer["more"]
 END
+    tools "$ID" <<'END'
+start()
+answer = c.ask("tools/call", name="add_agent", arguments={"preset": "shell", "name": "rev"})["structuredContent"]
+assert answer == {"agent": "rev", "branch": "mas/one/rev", "runs": False}, answer
+END
 }
 
 @test "tools for code fail with words in a session without a project, and for a person who names nobody" {
     new_session -t pair --no-start
     as lead tools <<'END'
 start()
-for name in "merge", "sync", "diff":
+for name in "merge", "sync", "diff", "compare":
     words = call(name)
     assert isinstance(words, str) and "has no project" in words, words
 END

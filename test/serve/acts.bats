@@ -2,6 +2,7 @@
 # shellcheck disable=SC2317,SC2016 # what must not be expanded stands in quotes
 # POST /runs, stop, start, DELETE, messages: what mas does, and what its errors are here.
 load ../helper
+load ../project
 load lib
 
 NONE=11111111-1111-4111-8111-111111111111
@@ -42,6 +43,34 @@ answering() {
     [ "$(jq -r '.team[0].prompt | length' "$ROOT/sessions/$(field long .sessionId)/config.json")" = 99999 ]
     post /sessions '{"prompt":"--help me","sessionId":"'$NONE'"}'
     refused 409 conflict "$NONE"
+}
+
+@test "POST /sessions gives a sentence to several tries, with the check that compares them" {
+    answering
+    printf '[preset other]\ncommand = cat\nexecutes = no\n' >>"$ROOT/mas.ini"
+    make_project
+    serve
+    body='{"prompt":"make it fast","name":"best","tries":3,"preset":"talker,other","checkWith":"grep -q \"of 2\" c","project":"'$P'"}'
+    post /sessions "$body"
+    is 201 '.status == "active"'
+    ID=$(jq -r .sessionId <<<"$output")
+    [ "$(field best '[.agents[] | .id + .preset] | join(" ")')" = '1talker 2other 3talker' ]
+    commit 2 c 'of 2'
+    commit 3 c 'of 3'
+    "$MAS" compare best --json | jq -e '[.agents[].check.result] == ["not run", "pass", "fail"]'
+    while IFS='|' read -r presets more why; do
+        post /sessions '{"prompt":"do it","preset":"'"$presets"'"'"$more"'}'
+        refused 400 bad_request "$why"
+    done <<'EOF'
+talker|,"tries":0|tries
+talker|,"tries":17|tries
+talker|,"tries":"2"|tries
+talker|,"tries":2|a project
+talker,nope|,"tries":2|nope
+talker,shell|,"tries":2|shell
+talker,other||talker,other
+EOF
+    [ "$("$MAS" list -q --all | wc -l)" = 1 ]
 }
 
 @test "POST /sessions refuses what mas new refuses, and leaves nothing" {
