@@ -62,6 +62,7 @@ struct chat_prompt {
 
 struct chat {
     char **answers; /* to the form that is shown: FIELD=VALUE; NULL: none */
+    size_t field; /* of the form that the line is for, from 1; 0: none */
     struct host_connection host;
     struct chat_view view;
     struct line *line;
@@ -191,6 +192,13 @@ void past_show_again(struct chat *chat, int count);
 /* Keeps what is typed for a field, FIELD=VALUE, until the form is accepted. Returns what is wrong
  * with it, or NULL. */
 const char *form_fill(struct chat *chat, const char *answer);
+/* Takes a line for the field that is being filled in, and goes to the next one; an empty line leads
+ * to the first one. Returns false if the line is for something else. */
+bool form_take(struct chat *chat, const char *text);
+/* Ends that. Returns false if no field was being filled in. */
+bool form_leave(struct chat *chat);
+/* Returns true if what is typed for the field must not be shown. */
+bool form_hides(const struct chat *chat);
 /* Adds a row for each field to the footer, in at most `most` rows. */
 void form_show(struct chat *chat, size_t most);
 

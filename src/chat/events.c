@@ -55,6 +55,8 @@ static bool keep_permission(struct chat *chat, const struct host_event *event, b
         host_permission_free(&permission);
         return false;
     }
+    if (*ret_known && i == 0)
+        (void)form_leave(chat);
     if (*ret_known)
         host_permission_free(&chat->permissions[i]);
     else
@@ -83,6 +85,7 @@ static void on_permitted(struct chat *chat, const struct host_event *event)
     const char *by = word(event->by, "-");
     const char *name = word(event->name, word(event->option, ""));
 
+    (void)form_leave(chat);
     drop_permission(chat, word(event->permission, ""));
     strv_free(chat->answers);
     chat->answers = NULL;
@@ -493,6 +496,7 @@ void chat_answer(struct chat *chat, enum asked what, const struct json *head)
 void chat_forget(struct chat *chat)
 {
     view_end(&chat->view);
+    chat->field = 0;
     while (chat->permission_count > 0)
         drop_permission(chat, chat->permissions[0].id);
     while (chat->tool_count > 0)

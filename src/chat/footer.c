@@ -151,8 +151,10 @@ static void add_answer(struct chat *chat, struct str *state)
     char numbers[64];
 
     (void)snprintf(numbers, sizeof numbers, "1 to %zu and Enter answers", count);
-    if (chat->permissions[0].form != NULL)
-        add_part(state, "/answer FIELD=VALUE fills in, a digit and Enter answers");
+    if (chat->field > 0)
+        add_part(state, "Enter takes it, Esc ends");
+    else if (chat->permissions[0].form != NULL)
+        add_part(state, "Enter fills in, a digit answers");
     else if (chat->permission_count > 1)
         add_part(state, "a digit answers; more wait");
     else
@@ -184,6 +186,28 @@ static void add_live(struct chat *chat, const struct str *typed, size_t cursor)
     waiting_show(chat, rows / 4 + 1);
 }
 
+/* Appends how much of its context and what money the agent has used, in front of which the rest of
+ * the row ends: it is there at any width, unless a narrow one has to say how to answer. */
+static void add_meter(const struct chat *chat, struct str *state)
+{
+    enum { NARROW = 60 };
+    _cleanup_str_ struct str meter = STR_INIT;
+    bool is_narrow = chat->view.columns < NARROW;
+
+    if (is_narrow && chat->permission_count > 0)
+        return;
+    if (chat->used >= 0)
+        str_addf(&meter, " | %s%d%%", is_narrow ? "" : "context ", chat->used);
+    if (chat->cost.currency[0] != '\0') {
+        char cost[MONEY_TEXT];
+        money_format(&chat->cost, cost);
+        add_part(&meter, cost);
+    }
+    int room = chat->view.columns - 1 - (int)meter.len;
+    state->len = wrap_cut(str_text(state), state->len, room > 0 ? room : 0);
+    str_addn(state, str_text(&meter), meter.len);
+}
+
 static void set_state(struct chat *chat)
 {
     struct str *state = &chat->view.state;
@@ -212,16 +236,7 @@ static void set_state(struct chat *chat)
         add_part(state, queued);
     }
     add_part(state, chat->mode);
-    if (chat->used >= 0) {
-        char used[32];
-        (void)snprintf(used, sizeof used, "context %d%%", chat->used);
-        add_part(state, used);
-    }
-    if (chat->cost.currency[0] != '\0') {
-        char cost[MONEY_TEXT];
-        money_format(&chat->cost, cost);
-        add_part(state, cost);
-    }
+    add_meter(chat, state);
 }
 
 void footer_update(struct chat *chat)
@@ -236,7 +251,7 @@ void footer_update(struct chat *chat)
     str_clear(&view->input);
     /* a tab is shown as one space */
     for (size_t i = 0; i < text.len; i++)
-        str_addc(&view->input, text.data[i] == '\t' ? ' ' : text.data[i]);
+        str_addc(&view->input, form_hides(chat) ? '*' : text.data[i] == '\t' ? ' ' : text.data[i]);
     view->cursor = cursor;
     view->changed = true;
 }

@@ -19,7 +19,7 @@ static void on_up(struct chat *chat)
     size_t cursor;
 
     line_get(chat->line, &text, &cursor);
-    if (text.len > 0 || !waiting_take(chat))
+    if (text.len > 0 || chat->field > 0 || !waiting_take(chat))
         line_recall(chat->line, true);
 }
 
@@ -52,7 +52,9 @@ void chat_key(struct chat *chat, enum line_event event, const char *text)
         [LINE_UP] = on_up,           [LINE_DOWN] = on_down,      [LINE_ESCAPED_TWICE] = edit_last,
     };
 
-    if (search_key(chat, event, text))
+    bool leaves = event == LINE_ESCAPED || event == LINE_ESCAPED_TWICE || event == LINE_CANCEL;
+
+    if (search_key(chat, event, text) || (leaves && form_leave(chat)))
         return;
     if (event == LINE_SUBMIT)
         chat_submit(chat, text);

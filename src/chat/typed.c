@@ -327,6 +327,8 @@ void chat_submit(struct chat *chat, const char *text)
     size_t blanks = strspn(text, " \t\n");
 
     chat->asked_to_leave = false;
+    if (form_take(chat, text))
+        return;
     if (text[blanks] == '\0' && (chat->state == AGENT_EXITED || chat->state == AGENT_CRASHED))
         start_agent(chat, "{\"do\":\"restart\"}");
     if (text[blanks] == '\0')

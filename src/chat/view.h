@@ -32,6 +32,7 @@ enum style {
     STYLE_PLACE, /* position in the file */
     STYLE_ASKS, /* a permission request */
     STYLE_CHOICE,
+    STYLE_CURRENT, /* the field of a form that is being filled in */
     STYLE_PLAN,
     STYLE_COUNT
 };

@@ -31,9 +31,8 @@ static void split_input(const struct chat_view *view, struct input *ret)
     ret->rows = 0;
     for (;;) {
         size_t line = strcspn(text + at, "\n");
-        size_t n = wrap_cut(text + at, line, columns > 1 ? columns : 1);
-        if (n == 0 && line > 0)
-            n = line;
+        size_t next;
+        size_t n = wrap_row(text + at, line, columns > 1 ? columns : 1, &next);
         if (ret->rows == ARRAY_LEN(ret->from)) { /* drop the oldest row */
             memmove(ret->from, ret->from + 1, sizeof ret->from - sizeof *ret->from);
             memmove(ret->len, ret->len + 1, sizeof ret->len - sizeof *ret->len);
@@ -42,14 +41,14 @@ static void split_input(const struct chat_view *view, struct input *ret)
         }
         ret->from[ret->rows] = at;
         ret->len[ret->rows] = n;
-        if (view->cursor >= at && view->cursor <= at + n) {
+        if (view->cursor >= at && view->cursor <= at + next) {
             ret->cursor_row = ret->rows;
             ret->cursor_column = wrap_columns(text + at, view->cursor - at);
         }
         ret->rows++;
-        if (at + n >= len)
+        if (at + next >= len)
             return;
-        at += n + (text[at + n] == '\n');
+        at += next + (next == line);
         if (ret->rows >= ARRAY_LEN(ret->from) && view->cursor < at)
             return;
     }

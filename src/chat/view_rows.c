@@ -22,6 +22,7 @@ static const struct {
     [STYLE_REMOVED] = {"  ", "  ", "  ", TINT_BAD},
     [STYLE_PLACE] = {"  ", "  ", "  ", TINT_NEWS},
     [STYLE_ASKS] = {"? ", "? ", "  ", TINT_ASKS},
+    [STYLE_CURRENT] = {"\u203a ", "> ", "  ", TINT_ASKS},
     [STYLE_CHOICE] = {"  ", "  ", "    ", TINT_BOLD},
     [STYLE_PLAN] = {"", "", "    ", TINT_PLAIN},
 };

@@ -59,7 +59,7 @@ got() {
     eventually shows 'count (integer, default 3)'
     eventually shows_line '  name ='
     shows_line '  count = 3 (default)'
-    shows '/answer FIELD=VALUE fills in, a digit and Enter answers'
+    shows 'Enter fills in, a digit answers'
     type_line '/answer nobody=1'
     eventually shows 'the form has no such field'
     type_line '/answer name=Ann'
@@ -71,6 +71,34 @@ got() {
         tail -n 3 | awk '{print $2}' | xargs)" = "field Who 1" ]
     type_line 1
     got '{"action":"accept","content":{"name":"Bea","count":3}}'
+}
+
+@test "Enter leads through the fields of a form, and a value that is typed is shown nowhere if it is a password" {
+    run_acp ""
+    form ELICIT
+    tm resize-window -t "$PANE" -x 80 -y 40
+    press Enter
+    eventually shows_line '› name ='
+    shows_line '? name (string, required) Your name'
+    type_line Ann
+    eventually shows_line '› color ='
+    type_line blue
+    eventually shows_line '› count = 3 (default)'
+    eventually shows_line '> 3' # which can be edited
+    press BSpace
+    type_line 2
+    local field
+    for field in ratio sure parts; do
+        eventually shows_line "› $field ="
+        press Enter
+    done
+    eventually shows_line '› pin ='
+    press -l 1234
+    eventually shows_line '> ****'
+    press Enter
+    eventually shows 'Enter fills in, a digit answers'
+    type_line 1
+    got '{"action":"accept","content":{"name":"Ann","color":"blue","count":2,"pin":4}}'
 }
 
 @test "a form is declined, and cancelled with its turn" {

@@ -108,7 +108,8 @@ static char mark_of(enum style style)
         [STYLE_TEXT] = 't',   [STYLE_USER] = 'u',   [STYLE_USER_MORE] = 'm', [STYLE_THOUGHT] = 'h',
         [STYLE_NOTE] = 'n',   [STYLE_ERROR] = 'e',  [STYLE_TOOL] = 'T',      [STYLE_DONE] = 'D',
         [STYLE_FAILED] = 'F', [STYLE_DETAIL] = 'd', [STYLE_ADDED] = '+',     [STYLE_REMOVED] = '-',
-        [STYLE_PLACE] = '@',  [STYLE_ASKS] = '?',   [STYLE_CHOICE] = 'c',    [STYLE_PLAN] = 'p'};
+        [STYLE_PLACE] = '@',  [STYLE_ASKS] = '?',   [STYLE_CHOICE] = 'c',    [STYLE_CURRENT] = '>',
+        [STYLE_PLAN] = 'p'};
     return marks[style];
 }
 
@@ -385,13 +386,13 @@ TEST(a_form_is_filled_in)
           NULL);
     (void)lines(&text);
     CHECK_FOOTER("c name =|c secret =|c count = 3 (default)|c word = w (default)|c 1 Yes|c 2 No|[ "
-                 "idle | /answer FIELD=VALUE fills in, a digit and Enter answers]");
+                 "idle | Enter fills in, a digit answers]");
     chat_submit(&chat, "/answer name=x=y");
     chat_submit(&chat, "/answer secret=abc");
     chat_submit(&chat, "/answer word=");
     CHECK_LINES("");
     CHECK_FOOTER("c name = x=y|c secret = (hidden)|c count = 3 (default)|c word = |c 1 Yes|c 2 "
-                 "No|[ idle | /answer FIELD=VALUE fills in, a digit and Enter answers]");
+                 "No|[ idle | Enter fills in, a digit answers]");
     chat_submit(&chat, "/answer name=z");
     chat_submit(&chat, "/answer nam=z");
     chat_submit(&chat, "/answer names=z");
@@ -703,6 +704,48 @@ TEST(what_was_sent_is_recalled_once_and_no_secret)
     end();
 }
 
+TEST(enter_leads_from_field_to_field)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    press("\r"); /* there is no form */
+    event(ASKS("1", "\"form\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"
+                    "\"count\":{\"type\":\"integer\",\"default\":3},"
+                    "\"secret\":{\"type\":\"string\",\"format\":\"password\"}}},"),
+          "name (string, required) Your name\ncount (integer, default 3)\nsecret (string)\n");
+    press("\r");
+    CHECK_FOOTER(
+        "? name (string, required) Your name|> name =|c count = 3 (default)|c secret =|c 1 "
+        "Yes|c 2 No|[ idle | Enter takes it, Esc ends]");
+    press("1\r"); /* a digit is the value */
+    CHECK_STR(typed(&text), "3");
+    press("\r");
+    CHECK_FOOTER("? secret (string)|c name = 1|c count = 3 (default)|> secret =|c 1 Yes|c 2 No|[ "
+                 "idle | Enter takes it, Esc ends]");
+    press("pin");
+    (void)footer(&text);
+    CHECK_STR(str_text(&chat.view.input), "***");
+    press("\r");
+    CHECK_FOOTER("c name = 1|c count = 3 (default)|c secret = (hidden)|c 1 Yes|c 2 No|[ idle | "
+                 "Enter fills in, a digit answers]");
+    press("\r");
+    CHECK_STR(typed(&text), "1");
+    press("\x7fx\r4" ESC); /* what was typed for the second one is left */
+    CHECK_STR(typed(&text), "");
+    CHECK_ASKED("");
+    press("1\r");
+    CHECK_ASKED("{\"do\":\"permit\",\"permission\":\"1\",\"option\":\"y\",\"answers\":{\"name\":"
+                "\"x\",\"secret\":\"pin\"}}\n");
+    press(ESC "[A");
+    CHECK_STR(typed(&text), ""); /* nothing of it is in the history */
+    press("\r");
+    event("{\"event\":\"permitted\",\"permission\":\"1\",\"by\":\"b\",\"option\":\"y\"}", NULL);
+    CHECK_STR(typed(&text), ""); /* a value is no prompt */
+    CHECK_INT(chat.field, 0);
+    end();
+}
+
 TEST(a_refused_prompt_does_not_replace_what_is_typed)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -846,6 +889,73 @@ TEST(the_state_says_what_matters_now)
     CHECK(footer_ticks(&chat));
     chat.since_ms -= 65000;
     CHECK(strstr(footer(&text), "working 6") != NULL);
+    end();
+}
+
+TEST(the_meter_stays_at_any_width)
+{
+    static const struct {
+        int columns;
+        const char *want;
+    } cases[] = {
+        {80, "[ limited | a note that is long | plan | context 25% | 1.50 USD]"},
+        {60, "[ limited | a note that is long | p | context 25% | 1.50 USD]"},
+        {59, "[ limited | a note that is long | plan | 25% | 1.50 USD]"},
+        {30, "[ limited | a | 25% | 1.50 USD]"},
+    };
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        REQUIRE(begin(24, cases[i].columns));
+        event("{\"event\":\"state\",\"state\":\"limited\",\"note\":\"a note that is long\"}", NULL);
+        event("{\"event\":\"mode\",\"mode\":\"plan\"}", NULL);
+        event("{\"event\":\"usage\",\"used\":50,\"size\":200,\"cost\":1.5,\"currency\":\"USD\"}",
+              NULL);
+        CHECK_FOOTER(cases[i].want);
+        end();
+    }
+}
+
+/* What the terminal is sent for the input: its rows, and then where the cursor is. */
+static const char *input_of(const char *typed, size_t cursor, struct str *to)
+{
+    int pair[2], was = chat.view.fd;
+    char bytes[4096];
+
+    str_clear(to);
+    if (!CHECK(pipe2(pair, O_CLOEXEC) == 0))
+        return "";
+    str_clear(&chat.view.input);
+    str_add(&chat.view.input, typed);
+    chat.view.cursor = cursor;
+    chat.view.changed = true;
+    chat.view.fd = pair[1];
+    view_draw(&chat.view);
+    chat.view.fd = was;
+    ssize_t n = read(pair[0], bytes, sizeof bytes - 1);
+    bytes[n > 0 ? n : 0] = '\0';
+    const char *at = strstr(bytes, "> ");
+    str_add(to, at != NULL ? at : bytes);
+    (void)close(pair[0]);
+    (void)close(pair[1]);
+    return str_text(to);
+}
+
+#define DRAWN "\033[?7h\033[?25h"
+
+TEST(words_of_the_line_stay_whole)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 13)); /* ten for the text */
+    CHECK_STR(input_of("one two three", 13, &text), "> one two\r\n  three\r\033[7C" DRAWN);
+    CHECK_STR(input_of("one two three", 8, &text), "> one two\r\n  three\r\033[2C" DRAWN);
+    CHECK_STR(input_of("one two three", 7, &text), "> one two\r\n  three\033[1A\r\033[9C" DRAWN);
+    CHECK_STR(input_of("one twofou ", 11, &text), "> one twofou\r\033[13C" DRAWN);
+    CHECK_STR(input_of("one twofou x", 12, &text), "> one twofou\r\n  x\r\033[3C" DRAWN);
+    CHECK_STR(input_of("abcdefghijklm", 13, &text), "> abcdefghij\r\n  klm\r\033[5C" DRAWN);
+    CHECK_STR(input_of("ab\n\ncd", 3, &text), "> ab\r\n  \r\n  cd\033[1A\r\033[2C" DRAWN);
+    CHECK_STR(input_of("ab\n", 3, &text), "> ab\r\n  \r\033[2C" DRAWN);
     end();
 }
 
