@@ -3,7 +3,8 @@
 #include "memory/store.h"
 
 enum {
-    RECALLED = 500, /* prompts */
+    RECALLED = 500, /* prompts, among */
+    RECALLED_SPAN = 10000, /* messages of the session */
     OLD_DETAILS = 4, /* lines of a tool's content */
     OLD_BYTES = 16 * 1024, /* of a message */
 };
@@ -146,6 +147,7 @@ static int read_store(struct showing *showing, int count, struct err *err)
     filter.by_turn = false;
     filter.roles = 1U << ROLE_USER;
     filter.limit = RECALLED;
+    filter.after = showing->newest > RECALLED_SPAN ? showing->newest - RECALLED_SPAN : 0;
     return store_read(store, &filter, recall, chat, err);
 }
 

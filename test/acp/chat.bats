@@ -468,6 +468,52 @@ has_set() { "$MAS" set "$ID" solo | grep -q "^$1 "; }
     [ "$(screen | grep -c '^› the second')" -eq 1 ]
 }
 
+# grow COUNT: so many messages more are in the conversation of the agent, each twentieth one a prompt.
+grow() {
+    local last
+    last=$(sqlite3 "$DIR/memory.db" 'SELECT max(id) FROM message')
+    sqlite3 "$DIR/memory.db" "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+        INSERT INTO message (query, agent, role, state, time, trigger, stop_reason, text)
+        SELECT (SELECT max(id) FROM query), 'solo', i % 20 <> 0, 1, 1700000000000 + i,
+               iif(i % 20 = 0, 0, $last + i - i % 20), 'end_turn',
+               'message ' || i || printf('%.*c', 600, 'x') FROM n"
+}
+
+# calls_to_attach: prints how many system calls another pane of the agent makes until it shows the conversation.
+calls_to_attach() {
+    local second
+    rm -f "$T/calls"
+    second=$(tm new-window -dPF '#{pane_id}' "exec strace -fc -o '$T/calls' '${MAS%/*}/mas-chat' '$DIR' solo")
+    there() { tm capture-pane -pt "$second" | grep -q '^ idle'; }
+    eventually there
+    tm kill-pane -t "$second"
+    eventually grep -q total "$T/calls"
+    awk '/total/ { print $4 }' "$T/calls"
+}
+
+@test "a pane comes to 40,000 messages with as many calls as to 10,000, and has the prompts of them" {
+    chat
+    type_line CW-ONE
+    eventually shows users=1
+    local ten forty
+    "$MAS" stop -q "$ID"
+    grow 10000
+    "$MAS" start -q "$ID"
+    find_agent
+    eventually shows_state idle
+    ten=$(calls_to_attach)
+    "$MAS" stop -q "$ID"
+    grow 30000
+    "$MAS" start -q "$ID"
+    find_agent
+    eventually shows_state idle
+    forty=$(calls_to_attach)
+    [ "$forty" -lt $((ten + ten / 4)) ] || { echo "$ten $forty"; return 1; }
+    press C-r
+    tm send-keys -t "$PANE" -l 'message 20100x' # one of the oldest of the 500
+    eventually shows '  message 20100x'
+}
+
 @test "it ends with its host" {
     chat
     pid=$(pgrep -f "mas-chat $DIR solo")
