@@ -30,7 +30,8 @@ static void add_page_headers(struct MHD_Response *response)
     static const char *const headers[][2] = {
         {"Content-Security-Policy",
          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-         "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
+         "connect-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; "
+         "frame-ancestors 'none'; "
          "require-trusted-types-for 'script'; trusted-types mas"},
         {"X-Frame-Options", "DENY"},
         {"Referrer-Policy", "no-referrer"},

@@ -15,6 +15,7 @@
 PAGE_FILE("index", "index.html");
 PAGE_FILE("style", "style.css");
 PAGE_FILE("icon", "icon.svg");
+PAGE_FILE("manifest", "app.webmanifest");
 PAGE_FILE("start", "start.js");
 PAGE_FILE("app", "app.js");
 PAGE_FILE("api", "api.js");
@@ -29,6 +30,7 @@ PAGE_FILE("agent", "agent.js");
 PAGE_FILE("conversation", "conversation.js");
 PAGE_FILE("screen", "screen.js");
 PAGE_FILE("changes", "changes.js");
+PAGE_FILE("found", "found.js");
 PAGE_FILE("markdown", "markdown.js");
 PAGE_FILE("form", "form.js");
 PAGE_FILE("asides", "asides.js");
@@ -39,6 +41,7 @@ PAGE_FILE("pictures", "pictures.js");
 extern const char page_index[], page_index_end[];
 extern const char page_style[], page_style_end[];
 extern const char page_icon[], page_icon_end[];
+extern const char page_manifest[], page_manifest_end[];
 extern const char page_start[], page_start_end[];
 extern const char page_app[], page_app_end[];
 extern const char page_api[], page_api_end[];
@@ -53,6 +56,7 @@ extern const char page_agent[], page_agent_end[];
 extern const char page_conversation[], page_conversation_end[];
 extern const char page_screen[], page_screen_end[];
 extern const char page_changes[], page_changes_end[];
+extern const char page_found[], page_found_end[];
 extern const char page_markdown[], page_markdown_end[];
 extern const char page_form[], page_form_end[];
 extern const char page_asides[], page_asides_end[];
@@ -71,6 +75,7 @@ static const struct page_file {
     {"", "text/html; charset=utf-8", page_index, page_index_end},
     {"style.css", "text/css; charset=utf-8", page_style, page_style_end},
     {"icon.svg", "image/svg+xml", page_icon, page_icon_end},
+    {"app.webmanifest", "application/manifest+json", page_manifest, page_manifest_end},
     {"start.js", script_type, page_start, page_start_end},
     {"app.js", script_type, page_app, page_app_end},
     {"api.js", script_type, page_api, page_api_end},
@@ -85,6 +90,7 @@ static const struct page_file {
     {"conversation.js", script_type, page_conversation, page_conversation_end},
     {"screen.js", script_type, page_screen, page_screen_end},
     {"changes.js", script_type, page_changes, page_changes_end},
+    {"found.js", script_type, page_found, page_found_end},
     {"markdown.js", script_type, page_markdown, page_markdown_end},
     {"form.js", script_type, page_form, page_form_end},
     {"asides.js", script_type, page_asides, page_asides_end},

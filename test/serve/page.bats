@@ -244,6 +244,33 @@ grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two';
     browse review
 }
 
+@test "what was said in any session is found by its words" {
+    needs_browser
+    acp_agent
+    serve
+    browse found
+}
+
+@test "changes and use of all agents of a session are in one place; a guest of one agent sees neither" {
+    needs_browser
+    . "$BATS_TEST_DIRNAME/../cli/code.bash"
+    make_project
+    acp_preset scripted
+    new_session -t solo --agent scripted --project "$P"
+    "$MAS" add -q "$ID" --agent scripted --as two
+    "$MAS" add -q "$ID" --agent scripted --as three
+    for agent in solo two; do sed -i "3s/.*/by $agent/" "$ROOT/sessions/$ID/code/$agent/a"; done
+    serve
+    browse together
+}
+
+@test "the browser tells who waits once it was asked to, and can keep the page as an app" {
+    needs_browser
+    acp_agent
+    serve
+    browse notices
+}
+
 @test "the page works by keyboard alone, with the focus in sight" {
     needs_browser
     acp_agent

@@ -7,7 +7,7 @@ import {Composer} from "/page/compose.js";
 import {Conversation} from "/page/conversation.js";
 import {act, button, confirm, el, fill, refresher, say, setText} from "/page/dom.js";
 import {Screen} from "/page/screen.js";
-import {badTurn, nameOf} from "/page/store.js";
+import {badTurn, nameOf, usedOf} from "/page/store.js";
 
 const PANELS = {conversation: [Conversation, "Conversation"], screen: [Screen, "Screen"],
     changes: [Changes, "Changes"]};
@@ -107,9 +107,7 @@ export class AgentView {
         const {role, usage} = session.agents.find(({id}) => id === this.#agent) ?? {};
         setText(this.#session, nameOf(session));
         setText(this.#name, role ? `${this.#agent} ${role}` : this.#agent);
-        const full = usage?.contextSize > 0 ? `${Math.round(usage.contextUsed * 100 / usage.contextSize)} %` : "";
-        const cost = usage?.cost > 0 ? `${usage.cost.toFixed(2)} ${usage.currency ?? ""}`.trim() : "";
-        setText(this.#used, [full, cost].filter(Boolean).map((text) => `· ${text}`).join(" "));
+        setText(this.#used, usedOf(usage).map((text) => `· ${text}`).join(" "));
     }
 
     async #readState() {

@@ -41,11 +41,13 @@ async function read(response) {
 }
 
 // Asks the server who this browser is: {name, right}, and of a guest {session, agents}. Fails with 401 if it is
-// nobody. What is only for the owner (.owner) is not shown to a guest.
+// nobody. What is only for the owner (.owner) is not shown to a guest, and what tells of a whole session (.whole) not
+// to one of single agents.
 export async function whoami() {
     const answer = await get("/pair");
     document.body.dataset.right = answer.right;
     document.body.classList.toggle("guest", answer.session !== undefined);
+    document.body.classList.toggle("part", (answer.agents ?? []).length > 0);
     return answer;
 }
 

@@ -1,21 +1,25 @@
 // The page: what the address after # names is shown, and kept up to date by the stream of events.
 //
 //     #/                              the sessions, and who waits
-//     #/s/ID                          a session
+//     #/find?q=WORDS                  what was said with these words
+//     #/s/ID[/changes]                a session, or what all its agents have changed
 //     #/s/ID/a/AGENT[/screen|changes] an agent
 //     #pair=CODE                      what the QR code of `mas serve pair` has: never sent, and forgotten at once
 import {AgentView} from "/page/agent.js";
 import {pair, signOut, whoami} from "/page/api.js";
+import {AllChanges} from "/page/changes.js";
 import {act, calm, complain, el, say, setText} from "/page/dom.js";
 import {enterView} from "/page/enter.js";
 import {Events} from "/page/events.js";
+import {FoundView} from "/page/found.js";
 import {SessionView} from "/page/session.js";
 import {SessionsView} from "/page/sessions.js";
-import {Store} from "/page/store.js";
+import {nameOf, Store} from "/page/store.js";
 
 const main = document.getElementById("main");
 const link = document.getElementById("link");
 const leave = document.getElementById("leave");
+const bell = document.getElementById("notify");
 document.body.dataset.runs = "true"; // start.js
 const store = new Store(() => {
     list.update();
@@ -33,6 +37,7 @@ const events = new Events({
         tellLink();
         document.body.dataset.entered = String(entered = state !== "denied" && (entered || state === "open"));
         leave.hidden = !entered;
+        offerNotices();
         if (state === "denied")
             enter();
     },
@@ -47,7 +52,10 @@ const events = new Events({
         view?.begin().catch(complain);
     },
     event(type, data) {
+        const who = `${data.sessionId}/${data.agent}`, waited = store.waiting.has(who);
         store.event(type, data);
+        if (!waited && store.waiting.has(who))
+            notify(store.waiting.get(who));
         view?.event(type, data);
         if (type === "permission")
             say(`Agent ${data.agent} asks: ${data.title}`);
@@ -66,7 +74,29 @@ function tellLink() {
 }
 setInterval(tellLink, 1000);
 
-const ROUTE = /^#\/s\/([0-9a-f-]{36})(?:\/a\/([A-Za-z0-9_-]{1,64})(?:\/(screen|changes))?)?$/;
+// The browser tells who waits while nobody looks, once a person has asked for that. Android can do this for service
+// workers only.
+function offerNotices() {
+    bell.hidden = !entered || /Android/.test(navigator.userAgent) || globalThis.Notification?.permission !== "default";
+}
+bell.addEventListener("click", () => act(bell, async () => {
+    await Notification.requestPermission();
+    offerNotices();
+}));
+
+function notify({sessionId, agent, asks, state}) {
+    if (!document.hidden || globalThis.Notification?.permission !== "granted")
+        return;
+    const notice = new Notification(`${agent} in ${nameOf(store.sessions.get(sessionId))}`,
+        {body: asks || state, tag: `${sessionId}/${agent}`}); // by its tag there is one, however many pages are open
+    notice.onclick = () => {
+        focus();
+        location.hash = `#/s/${sessionId}/a/${agent}`;
+        notice.close();
+    };
+}
+
+const ROUTE = /^#\/s\/([0-9a-f-]{36})(?:\/(changes)|\/a\/([A-Za-z0-9_-]{1,64})(?:\/(screen|changes))?)?$/;
 
 function follow() {
     events.follow(view?.live ?? null);
@@ -83,9 +113,13 @@ function title() {
 // Shows what the address names. With `focus`, its title gets the focus, as after a link.
 function route(focus) {
     view?.end();
-    const [, id, agent, panel] = ROUTE.exec(location.hash) ?? [];
+    const [, id, all, agent, panel] = ROUTE.exec(location.hash) ?? [];
     if (id && agent)
         view = new AgentView({id, agent, panel}, store.sessions.get(id));
+    else if (id && all)
+        view = new AllChanges(id, store.sessions.get(id));
+    else if (location.hash.startsWith("#/find?"))
+        view = new FoundView(new URLSearchParams(location.hash.slice(7)).get("q") ?? "", store.sessions);
     else if (id)
         view = new SessionView({id});
     else

@@ -1,12 +1,13 @@
-// What an agent has changed, and a person's comments on it.
-import {agentPath, get, post} from "/page/api.js";
-import {act, button, el, say} from "/page/dom.js";
+// What an agent has changed, or all of a session, and a person's comments on it.
+import {agentPath, get, post, sessionPath} from "/page/api.js";
+import {act, button, el, say, setText} from "/page/dom.js";
+import {nameOf} from "/page/store.js";
 
 const FILES = 20; // shown at a time
 const LINES = 400; // of a file
 
 export class Changes {
-    node = el("section", {class: "fill changes", "aria-label": "Changes"});
+    node = el("section", {class: "fill changes", role: "region"});
     #id;
     #agent;
     #branch = "";
@@ -23,6 +24,7 @@ export class Changes {
     constructor(id, agent) {
         this.#id = id;
         this.#agent = agent;
+        this.node.setAttribute("aria-label", `Changes of ${agent}`);
         this.#send.hidden = this.#back.hidden = this.#next.hidden = true;
         this.#state.textContent = "Reading the changes …";
         this.node.append(el("p", {class: "row"}, this.#again, this.#send), this.#state, this.#list,
@@ -42,8 +44,11 @@ export class Changes {
     end() {}
 
     async #read() {
-        const diff = await get(agentPath(this.#id, this.#agent, "/diff"));
-        const agent = diff.agents?.[0];
+        this.take((await get(agentPath(this.#id, this.#agent, "/diff"))).agents?.[0]);
+    }
+
+    // Shows what the server says of an agent.
+    take(agent) {
         this.#branch = agent?.branch ?? "";
         this.#files = agent?.files ?? [];
         this.#show();
@@ -141,4 +146,36 @@ export class Changes {
         say(stale > 0 ? `The comments were sent; ${stale} of them to lines that are gone.` : "The comments were sent.");
         this.#again.focus();
     }
+}
+
+// Those of all agents of a session that have changed something.
+export class AllChanges {
+    node = el("article", {class: "view"});
+    title = "Changes · mas";
+    #id;
+    #state = el("p", {class: "note", role: "status"}, "Reading the changes …");
+    #agents = el("div", {});
+
+    constructor(id, session) {
+        this.#id = id;
+        this.node.append(el("p", {class: "up"}, el("a", {href: `#/s/${id}`}, nameOf(session))),
+            el("h2", {tabindex: "-1"}, "Changes of all agents"), this.#state, this.#agents);
+    }
+
+    // Once: what a person writes below a line stays, and each agent has a button to read it again.
+    async begin() {
+        if (this.#agents.hasChildNodes())
+            return;
+        const {agents} = await get(sessionPath(this.#id, "/diff"));
+        const changed = agents.filter(({files}) => files?.length > 0);
+        setText(this.#state, `${changed.length} of ${agents.length} agent${agents.length === 1 ? " has" : "s have"} changed something.`);
+        this.#agents.replaceChildren(...changed.map((agent) => {
+            const changes = new Changes(this.#id, agent.id);
+            changes.take(agent);
+            return el("section", {}, el("h3", {}, el("a", {href: `#/s/${this.#id}/a/${agent.id}`}, agent.id)), changes.node);
+        }));
+    }
+
+    event() {}
+    end() {}
 }

@@ -1,7 +1,7 @@
-// One session: its agents, start and stop.
+// One session: its agents, what they have used, start and stop.
 import {get, post, sessionPath} from "/page/api.js";
 import {act, button, confirm, el, fill, refresher, setText} from "/page/dom.js";
-import {nameOf, statesOf} from "/page/store.js";
+import {costOf, nameOf, statesOf, usedOf} from "/page/store.js";
 
 export class SessionView {
     node = el("article", {class: "view"});
@@ -9,6 +9,8 @@ export class SessionView {
     #title = el("h2", {tabindex: "-1"}, "Session");
     #state = el("p", {class: "note", role: "status"});
     #agents = el("ul", {class: "rows"});
+    #changes = el("a", {class: "whole"}, "Changes of all agents");
+    #used = el("p", {class: "note whole", hidden: true});
     #start = button("Start", () => act(this.#start, () => this.#change("/start", "started")));
     #stop = button("Stop", () => this.#askStop());
     #read = refresher(async () => this.#show(await get(sessionPath(this.#id))), 300);
@@ -16,13 +18,24 @@ export class SessionView {
     constructor({id}) {
         this.#id = id;
         this.#start.hidden = this.#stop.hidden = true;
+        this.#changes.href = `#/s/${id}/changes`;
         this.node.append(el("p", {class: "up"}, el("a", {href: "#/"}, "All sessions")), this.#title, this.#state,
             el("p", {class: "row full owner"}, this.#start, this.#stop),
-            el("section", {"aria-labelledby": "agents-title"}, el("h3", {id: "agents-title"}, "Agents"), this.#agents));
+            el("section", {"aria-labelledby": "agents-title"}, el("h3", {id: "agents-title"}, "Agents"), this.#agents,
+                this.#used, el("p", {}, this.#changes)));
     }
 
     async begin() {
         this.#show(await get(sessionPath(this.#id)));
+        if (!document.body.classList.contains("part"))
+            this.#showUsage(await get(sessionPath(this.#id, "/usage")));
+    }
+
+    #showUsage({total: {turns, tokens, costs}}) {
+        const words = [`${turns} turn${turns === 1 ? "" : "s"}`, tokens.all > 0 ? `${tokens.all.toLocaleString("en")} tokens` : "",
+            ...costs.map(costOf)];
+        setText(this.#used, `Used so far: ${words.filter(Boolean).join(", ")}`);
+        this.#used.hidden = turns === 0;
     }
 
     event(type, data) {
@@ -43,7 +56,7 @@ export class SessionView {
             el("a", {href: `#/s/${this.#id}/a/${agent.id}`}, el("span", {class: "where"}), el("span", {class: "what"}))),
         (node, agent) => {
             setText(node.querySelector(".where"), agent.role ? `${agent.id}, ${agent.role}` : agent.id);
-            setText(node.querySelector(".what"), agent.note ? `${agent.state}: ${agent.note}` : agent.state);
+            setText(node.querySelector(".what"), [agent.note ? `${agent.state}: ${agent.note}` : agent.state, ...usedOf(agent.usage)].join(" · "));
             node.dataset.status = agent.state;
         });
     }

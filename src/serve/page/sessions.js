@@ -20,6 +20,15 @@ export class SessionsView {
     #next = button("Next", () => this.#turn(ROWS));
     #filter = el("input", {type: "search", id: "filter", autocomplete: "off",
         oninput: () => { this.#from = 0; this.update(); }});
+    #find = el("form", {role: "search", class: "write", onsubmit: (event) => {
+        event.preventDefault();
+        const q = this.#filter.value.trim();
+        this.#filter.value = ""; // all sessions are in the list again
+        if (q !== "")
+            location.hash = `#/find?${new URLSearchParams({q})}`;
+        this.update();
+    }}, el("label", {for: "filter", class: "hidden"}, "Find a session, or what was said"), this.#filter,
+    el("button", {}, "Search all"));
     #empty = el("p", {class: "note", hidden: true}, "There are no sessions yet. On the machine of the server, ",
         el("code", {}, "mas new"), " makes one.");
     #asked = -QUOTA_MS;
@@ -36,7 +45,7 @@ export class SessionsView {
             el("section", {"aria-labelledby": "waits-title"},
                 this.#title, this.#none, this.#waits, this.#quota),
             el("section", {"aria-labelledby": "sessions-title"}, el("h2", {id: "sessions-title"}, "Sessions"),
-                el("label", {for: "filter", class: "hidden"}, "Find a session"), this.#filter, this.#count, this.#empty,
+                this.#find, this.#count, this.#empty,
                 this.#rows, el("p", {class: "row"}, this.#back, this.#next),
                 el("form", {class: "prompt full owner", onsubmit: (event) => this.#submit(event)},
                     el("label", {for: "begin", class: "hidden"}, "A sentence for a new session"),
@@ -91,7 +100,7 @@ export class SessionsView {
         this.#back.hidden = this.#next.hidden = found.length <= ROWS;
         this.#back.disabled = this.#from === 0;
         this.#next.disabled = this.#from + ROWS >= found.length;
-        this.#count.hidden = this.#filter.hidden = this.#store.sessions.size === 0;
+        this.#count.hidden = this.#find.hidden = this.#store.sessions.size === 0;
         this.#empty.hidden = !this.#store.known || this.#store.sessions.size > 0;
         this.#showWaits();
         this.#showQuota();

@@ -143,6 +143,11 @@ export function order(sessions, waits) {
         (a.lastActivity < b.lastActivity ? 1 : a.lastActivity > b.lastActivity ? -1 : 0));
 }
 
+// What an agent has used of its context, and of money: words, one for each that is known.
+export const usedOf = (usage) => [usage?.contextSize > 0 ? `${Math.round(usage.contextUsed * 100 / usage.contextSize)} %` : "",
+    usage?.cost > 0 ? costOf(usage) : ""].filter(Boolean);
+export const costOf = ({cost, currency}) => `${cost.toFixed(2)} ${currency ?? ""}`.trim();
+
 export const nameOf = (session) => session?.name || session?.tmuxSession || "a session";
 
 export function statesOf(session, waiting = 0) {

@@ -189,7 +189,8 @@ def invited(browser, other):
         page.wait("document.getElementById('link').dataset.state === 'open'")
         page.wait("document.querySelectorAll('#list li a[href^=\"#/s/\"]').length > 0")
         need(page.run(f"!document.body.innerHTML.includes('{other}')"), "the other session is there")
-        need(page.run("![...document.querySelectorAll('#list form')].some(visible)"), "a guest cannot begin a session")
+        need(page.run("![...document.querySelectorAll('#list form:not([role=search])')].some(visible)"),
+             "a guest cannot begin a session")
         page.go(f"{URL}/#/s/{ID}")
         page.wait("document.body.dataset.view === 'session' || document.querySelector('#main h2')")
         need(page.run("![...document.querySelectorAll('#main .owner')].some(visible)"), "what is the owner's can be seen")
@@ -295,6 +296,10 @@ def low(browser):
         page.has(".ask h3", "May I execute")
         heights = page.run("[...document.querySelectorAll('.ask h3, .ask button, .permissions')].map(n => n.clientHeight)")
         need(min(heights) >= 16, f"heights: {heights}")
+        need(page.run("document.querySelector('.talk').clientHeight > innerHeight / 2"), "the conversation is squeezed")
+        page.run("document.querySelector('main').scrollTop = 0")
+        page.wait("[...document.querySelectorAll('.ask h3, .ask button')].every(n => { const box = n.getBoundingClientRect();"
+                  " return box.bottom <= innerHeight && n.contains(document.elementFromPoint(box.x + 5, box.y + 5)); })")
         need(page.run("document.querySelector('.permissions').scrollHeight <= document.querySelector('.permissions')"
                       ".clientHeight"), "a part of it is cut off")
         fits(page)
@@ -718,6 +723,115 @@ def inbox(browser, other):
         page.tap("#main .ask button", "Decline")
         idle(page)
         quiet(page, "401")
+
+
+@scenario
+def found(browser):
+    """What was said in any session is found by its words, by keyboard, and is text; a tap leads to its agent."""
+    mas("ask", ID, "solo", f"SAY:{json.dumps(f'zebra {EVIL}')} QUIET")
+    for page in sizes(browser):
+        enter(page)
+        page.wait("document.querySelector('#list li a')")
+        page.tap("#filter")
+        page.type("zeppelin & co")
+        page.key("Enter", text="\r")
+        page.has("#main .note", "0 messages")
+        need(page.run("document.querySelectorAll('#list li').length") == 1, "the list is still searched")
+        if page.run("visible(document.getElementById('filter'))"):
+            page.tap("#filter")
+        else:
+            page.tap("#main .up a")
+            page.tap("#filter")
+        page.type("zebra")
+        page.key("Enter", text="\r")
+        page.wait("document.activeElement.matches('#main h2')")
+        page.has("#main h2", "What was said: zebra")
+        page.has("#main .what", "agent: zebra <img src=x")
+        is_text(page, "what was found")
+        fits(page)
+        need(page.run(CONTRAST) == [], f"the contrast is too low: {page.run(CONTRAST)}")
+        page.tap("#main .rows a", "agent: zebra")
+        page.has(".agent h2", "solo")
+        quiet(page, "401")
+
+
+@scenario
+def together(browser):
+    """What all agents of a session have changed and used is in one place, for who may see the whole session."""
+    mas("ask", ID, "solo", "COST:1.5EUR USAGE:70000/100000 QUIET")
+    for number, page in enumerate(sizes(browser)):
+        enter(page)
+        page.go(f"{URL}/#/s/{ID}")
+        page.has("#main .rows .what", "70 % · 1.50 EUR")
+        page.wait("/^Used so far: \\d turns?, 1.50 EUR$/.test(document.querySelector('#main .note.whole').textContent)")
+        fits(page)
+        page.tap("#main a", "Changes of all agents")
+        page.has("#main .note", "2 of 3 agents have changed something.")
+        for agent in "solo", "two":
+            page.has(f"[aria-label='Changes of {agent}'] .added", f"by {agent}")
+        need(page.run("document.querySelectorAll('#main .changes').length") == 2, "who has changed nothing is there, too")
+        fits(page)
+        need(page.run(CONTRAST) == [], f"the contrast is too low: {page.run(CONTRAST)}")
+        page.tap("[aria-label='Changes of two'] .added button")
+        page.type(f"why {number}?")
+        page.tap("button", "Send 1 comment")
+        said(page, "The comments were sent.")
+        need(f"why {number}?" in mas("history", ID, "two"), "the comment has not come")
+        quiet(page, "401")
+    page = browser.page(*PHONE, apart=True)
+    page.go(json.loads(mas("invite", ID, "solo", "--read-only", "--json"))["url"])
+    page.wait("document.getElementById('link').dataset.state === 'open'")
+    page.go(f"{URL}/#/s/{ID}")
+    page.has("#main .rows .what", "70 %")
+    need(page.run("![...document.querySelectorAll('#main .whole')].some(visible)"), "a guest of one agent sees more")
+    quiet(page, "401")
+
+
+NOTICES = """window.notices = [];
+window.Notification = class {
+    static permission = "default";
+    static async requestPermission() { Notification.permission = "granted"; }
+    constructor(title, {body, tag}) { notices.push([title, body, tag]); window.notice = this; }
+    close() {}
+};"""
+
+
+@scenario
+def notices(browser):
+    """The browser tells who waits while nobody looks, after a click that asks for it; and it can keep the page as an app."""
+    page = browser.page(*DESK)
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTICES)
+    enter(page)
+
+    def ask(number):
+        mas("ask", ID, "solo", "--no-wait", f"ASK:{number}")
+        page.has("#list .ask", "")
+
+    def answer():
+        page.tap("#list .ask button", "Allow")
+        page.wait("!document.querySelector('#list .ask')")
+
+    looked_at(page, False)
+    ask(0)
+    answer()
+    need(page.run("notices.length") == 0, "it tells unasked")
+    looked_at(page, True)
+    page.tap("#notify")
+    page.wait("document.getElementById('notify').hidden")
+    ask(1)
+    answer()
+    need(page.run("notices.length") == 0, "it tells who looks at the page")
+    looked_at(page, False)
+    ask(2)
+    page.wait("notices.length === 1")
+    title, body, tag = page.run("notices[0]")
+    need(title.startswith("solo in ") and "May I" in body and tag == f"{ID}/solo", f"it says {title}: {body}, {tag}")
+    page.run("notice.onclick()")
+    page.wait("document.querySelector('.agent h2')?.textContent.startsWith('solo')")
+    manifest = page.call("Page.getAppManifest")
+    need(manifest["url"] == f"{URL}/page/app.webmanifest" and not manifest["errors"], f"the manifest: {manifest}")
+    need(json.loads(manifest["data"])["name"] == "mas", "the manifest has no name")
+    quiet(page, "401")
 
 
 @scenario
@@ -1263,6 +1377,12 @@ def axe(browser, script):
             page.go(f"{URL}/#/s/{ID}")
             page.has("h3", "Agents")
             check(page, "session")
+            page.go(f"{URL}/#/s/{ID}/changes")
+            page.has(".hunks .added")
+            check(page, "changes of all")
+            page.go(f"{URL}/#/find?q=words")
+            page.has("#main .rows a")
+            check(page, "found")
             page.close()
     print(f"axe-core found nothing in {views} views")
 
