@@ -2,6 +2,7 @@
 
 #include "cli/print.h"
 #include "cli/targets.h"
+#include "session/errand.h"
 
 static const struct opt opts[] = {
     {'f', "force", NULL, "also an agent at work"},
@@ -26,6 +27,7 @@ static int run_reset(struct call *call, struct err *err)
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
     const struct life life = {.root = &call->root, .config = &call->config};
     struct shrunk kept = {.kept = NULL};
+    struct err ignored = ERR_INIT; /* the next tick begins them */
     bool runs = false;
 
     if (targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
@@ -35,6 +37,8 @@ static int run_reset(struct call *call, struct err *err)
     const char *agent = roster.agents[0].agent->id;
     int rc = reset_agent(&life, roster.teams[0].id, agent, call_opt(call, "force") != NULL, &kept,
                          &runs, err);
+    if (runs)
+        (void)errand_begin_all(&call->root, &call->config, roster.teams[0].id, &ignored);
     if (rc == 0 && !call->quiet)
         print_reset(agent, &kept, runs);
     if (rc == 0 && kept.untold.code != MAS_OK)

@@ -11,10 +11,10 @@
  * 3. When it is over, the entry says how (errand_over()) and stays in the list.
  *
  * The process ends when the errand is over, its entry is gone or paused, or the host has gone. It
- * begins again with `mas start`, `mas restart` and each tick. It has the variables of the session
- * and the agent in its environment, by which stop, start, rm, archive, move, reset and remove find
- * it and end it with what it has started, and MAS_ERRAND=N, by which `--off` does. What it starts
- * must end with it (`bound` of os/proc.h, or a supervisor).
+ * begins again with `mas start`, `mas restart`, `mas reset` and each tick. It has the variables of
+ * the session and the agent in its environment, by which stop, start, rm, archive, move, reset and
+ * remove find it and end it with what it has started, and MAS_ERRAND=N, by which `--off` does. What
+ * it starts must end with it (`bound` of os/proc.h, or a supervisor).
  *
  * Killed before 1 is done, there is no errand, or one that the next tick begins. Killed in 2, the
  * step is taken again: see errand_give().

@@ -261,6 +261,26 @@ P
     [ "$(asked | grep -c '^Round ')" = "$(of_goal 1 .runs)" ]
 }
 
+@test "a goal and an entry go on with the agent that reset -f has begun anew" {
+    goal_team
+    ok every -q 2h fix solo HANG
+    ok every --run 1
+    eventually state_is solo working
+    ok reset -f fix solo
+    eventually state_is solo idle
+    ok every --run 1
+    [ "$("$MAS" every --list --json | jq -c '.entries[0] | [.runs, .skipped]')" = '[2,0]' ]
+    "$MAS" cancel fix solo
+    goal HANG --check-with false
+    eventually eval '[ "$(of_goal 2 .runs)" = 1 ]'
+    eventually state_is solo working
+    old=$(pgrep -f "errand $ID 2\$")
+    ok reset -f fix solo
+    eventually is_gone "$old"
+    eventually eval '[ "$(of_goal 2 .runs)" = 2 ]'
+    [ "$(asked | grep -c '^Round ')" = 2 ]
+}
+
 @test "a check without a wall needs a word of the person, also later" {
     goal_team
     fails 4 goal fix solo work --check-with true

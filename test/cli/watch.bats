@@ -427,6 +427,21 @@ bring() {
     [ "$(asked | grep -c '^Pull request')" = 1 ]
 }
 
+@test "a watch goes on with the agent that reset -f has begun anew" {
+    watch_team
+    check FAILURE
+    echo "echo HANG" >"$T/log"
+    ok land fix --pr --watch
+    eventually rounds 1
+    eventually state_is solo working
+    first=$(remote_head)
+    ok reset -f fix solo
+    comment IC_1 alice OWNER "$MEND"
+    look_until rounds 2
+    eventually eval '[ "$(remote_head)" != "$first" ]'
+    [ "$(git --git-dir="$T/remote.git" show mas/fix:a)" = mended ]
+}
+
 @test "a push that nobody sees says why it fails, and ends with its errand" {
     watch_team
     ok land fix --pr --watch
