@@ -62,6 +62,7 @@ UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 TEST_UNIT := $(UNIT)
 TOOLS_SRC := $(sort $(wildcard test/tools/*.c))
 TOOLS := $(TOOLS_SRC:%.c=$(BUILD)/%)
+CLOCK := $(BUILD)/test/fleet/clock.so
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
@@ -78,7 +79,7 @@ FLEET_BATS := $(sort $(wildcard test/fleet/*.bats))
 SAN_CLI := $(patsubst %,test/cli/%.bats,all-hosts archive archive-live ask config context diff history hostile \
     hostile-agent index links logs lost memory merge presets project-hostile restore review search set status \
     stranger template-check top usage vectors)
-NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends hogs limits nfs old-kernel oom quota relay states) test/wall/steps.bats
+NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends hogs limits nfs old-kernel oom quota relay states timer) test/wall/steps.bats
 NO_SAN_SERVE := $(patsubst %,test/serve/%.bats,page page-scale page-ways)
 ifneq ($(SAN),)
 FLEET_BATS :=
@@ -418,13 +419,13 @@ TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PW
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
 # What the machines of test/fleet need beside mas: it is installed there.
-FLEET := $(COMPLETION) $(BUILD)/test/fleet/clock.so $(BUILD)/test/fleet/args.so
+FLEET := $(COMPLETION) $(CLOCK) $(BUILD)/test/fleet/args.so
 $(BUILD)/test/fleet/%.so: test/fleet/%.c
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -O1 -fPIC -shared -o $@ $<
 
-test: $(BUILD)/mas $(HELPERS) $(TEST_UNIT) $(TOOLS) $(if $(FLEET_BATS),$(FLEET))
+test: $(BUILD)/mas $(HELPERS) $(TEST_UNIT) $(TOOLS) $(CLOCK) $(if $(FLEET_BATS),$(FLEET))
 	@$(if $(strip $(ALL_TESTS)),TEST_FAULT=quick $(RUN_TESTS) $(call longest_first,$(ALL_TESTS)),echo '0 passed, 0 failed')
 
 check: test
@@ -432,7 +433,7 @@ check: test
 test-unit: $(UNIT) $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(UNIT)
 
-test-cli: $(BUILD)/mas $(HELPERS) $(TOOLS)
+test-cli: $(BUILD)/mas $(HELPERS) $(TOOLS) $(CLOCK)
 	@$(RUN_TESTS) $(CLI_BATS)
 
 test-host: $(BUILD)/mas $(HELPERS) $(TOOLS)
@@ -453,7 +454,7 @@ test-serve: $(BUILD)/mas $(HELPERS) $(TOOLS)
 
 test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS) test/wall/steps.bats test/wall/kills.bats \
-	    test/host/hogs.bats test/host/oom.bats
+	    test/host/hogs.bats test/host/oom.bats test/host/timer.bats
 
 # Small mistakes in the source, each of which a test has to notice: test/mutants/run.py.
 mutants: all tools
@@ -466,7 +467,7 @@ check-all:
 	@scripts/check-all.sh
 
 .PHONY: tools mutants sweep check-all
-tools: $(TOOLS)
+tools: $(TOOLS) $(CLOCK)
 
 bench: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(TEST_ENV) test/bench/run.sh

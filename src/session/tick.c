@@ -19,6 +19,7 @@
 
 enum {
     LATE_S = 150, /* a timer may be so late without having missed a run */
+    WRONG_MS = 3 * 3600 * 1000, /* a clock that is set back by less repeats no run */
     START_MS = 300000,
     LOCK_MS = 60000,
 };
@@ -103,7 +104,9 @@ static int is_due(const struct due *run, int64_t *ret_due, struct err *err)
     *ret_due = entry->given_ms != 0         ? entry->given_ms
                : entry->kind == EVERY_AFTER ? run->now_ms
                                             : entry->next_ms;
-    if (entry->given_ms != 0 || entry->kind != EVERY_AFTER)
+    if (entry->given_ms != 0)
+        return 1; /* by whatever clock */
+    if (entry->kind != EVERY_AFTER)
         return *ret_due != 0 && *ret_due <= run->now_ms;
     if (find_end(run->tick->root, entry->when, &ended, err) == -1)
         return -1;
@@ -197,14 +200,14 @@ static int give_run(const struct due *run, struct err *err)
     return -1;
 }
 
-/* The clock was ahead when the entry was made, or ran last, and was set back since. */
+/* The clock was wrong when the entry was made, or ran last, and was set back since. */
 static void plan_anew(const struct due *run)
 {
     struct every_entry *entry = run->entry;
     struct err ignored = ERR_INIT;
-    int64_t next = entry->next_ms;
+    int64_t next = entry->next_ms, right = run->now_ms + WRONG_MS;
 
-    if (entry->kind > EVERY_SPAN || (entry->made_ms <= run->now_ms && entry->ran_ms <= run->now_ms))
+    if (entry->kind > EVERY_SPAN || (entry->made_ms <= right && entry->ran_ms <= right))
         return;
     if (tick_plan(run->tick->root, entry, run->now_ms, &ignored) == 0 && entry->next_ms < next)
         (void)due_keep(run, false, &ignored);

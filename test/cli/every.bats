@@ -171,6 +171,79 @@ shell_shows() { "$MAS" peek fix solo | grep -qx "$1"; }
     [ "$(entry 1 .runs)" = 1 ]
 }
 
+# at TIME COMMAND...: runs mas by a clock that stands at TIME.
+at() {
+    python3 -ES -c 'import struct, sys, time
+open(sys.argv[1], "wb").write(struct.pack("q", int(sys.argv[2]) - int(time.time())))' "$T/clock" "$(date -d "$1" +%s)"
+    printf '#!/bin/sh\nTEST_CLOCK=%s LD_PRELOAD=%s exec %s "$@"\n' "$T/clock" "${MAS%/*}/test/fleet/clock.so" "$MAS" >"$T/clocked"
+    chmod +x "$T/clocked"
+    MAS=$T/clocked "${@:2}"
+}
+# Two agents that show nothing of what they get, so that no run of one entry each finds them at work.
+quiet_team() {
+    printf '#!/bin/sh\nstty -echo\necho ready\nexec cat >>%s\n' "$T/said" >"$T/quiet"
+    chmod +x "$T/quiet"
+    preset quiet "$T/quiet" 'idle = 100ms'
+    new_session -n fix -t pair --agent quiet
+    DIR=$ROOT/sessions/$ID
+    for agent in lead reviewer; do eventually eval '"$MAS" peek fix $agent | grep -qx ready'; done
+}
+ticks() {
+    local time
+    for time; do
+        at "$time" tick
+        "$MAS" wait -s fix --for idle all
+    done
+}
+# ran N: how often; a run that found the agent at work counts.
+ran() { entry "$1" '.runs + .skipped'; }
+
+@test "what came while the machine slept, or its clock was put forward, comes once, late" {
+    quiet_team
+    at '2026-02-01 12:00' ok every 2h fix lead span
+    at '2026-02-01 12:00' ok every 08:00 fix reviewer day
+    at '2026-02-01 12:00' ok every --at 'tomorrow 07:00' fix lead once
+    ticks '2026-02-01 12:01'
+    [ "$(ran 1) $(ran 2) $(ran 3)" = '0 0 0' ]
+    ticks '2026-02-11 13:00' '2026-02-11 13:01' '2026-02-11 13:30'
+    [ "$(ran 1) $(ran 2) $(ran 3)" = '1 1 ' ]
+    late() { entry "$1" '(.lateSeconds + 1800) / 3600 | floor'; }
+    [ "$(late 1) $(late 2)" = "$((10 * 24 - 1)) $((9 * 24 + 5))" ]
+    ticks '2026-02-11 14:10' '2026-02-12 08:10'
+    [ "$(ran 1) $(ran 2)" = '3 2' ]
+}
+
+@test "a clock that is set right repeats no run, and one that was wrong keeps none waiting" {
+    quiet_team
+    at '2026-02-01 06:00' ok every 2h fix lead span
+    at '2026-02-01 06:00' ok every 08:00 fix reviewer day
+    ticks '2026-02-01 '{08:10,07:40,08:05,08:20,09:30}
+    [ "$(ran 1) $(ran 2)" = '1 1' ]
+    ticks '2026-02-01 10:10' '2026-02-02 08:10'
+    [ "$(ran 1) $(ran 2)" = '3 2' ]
+    # a day ahead, and a run that was being given then
+    ticks '2026-02-01 '{09:00,09:30,10:10}
+    [ "$(ran 1) $(ran 2)" = '4 2' ]
+    ticks '2026-02-02 08:10'
+    [ "$(ran 1) $(ran 2)" = '5 3' ]
+    jq -c ".entries[0].givenMs = $(date -d 2027-01-01 +%s)000" "$DIR/every.json" >"$T/given"
+    cp "$T/given" "$DIR/every.json"
+    ticks '2026-02-02 08:20'
+    [ "$(ran 1) $(entry 1 .why)" = "6 mas was killed while it gave the text, which may have arrived" ]
+}
+
+@test "both changes of time of a year leave out no run and repeat none" {
+    quiet_team
+    at '2026-03-28 12:00' ok every '02:30 Europe/Berlin' fix lead a
+    at '2026-03-28 12:00' ok every '1..3:00 Europe/Berlin' fix reviewer b
+    ticks "2026-03-28 12:30 UTC + "{{10..15},{34..38}}" hours"
+    # no clock shows 02:00 and 02:30 on the 29th
+    [ "$(ran 1) $(ran 2)" = '1 5' ]
+    ticks "2026-10-24 12:30 UTC + "{{10..15},{34..38}}" hours"
+    # it shows them twice on the 25th; all that came in between is one run
+    [ "$(ran 1) $(ran 2)" = '4 12' ]
+}
+
 @test "an entry of one time goes when it was given" {
     shell_team
     ok every --at +2h fix solo 'echo said-$((40 + 2))'

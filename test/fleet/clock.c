@@ -1,7 +1,8 @@
 /*
  * clock.c — a wall clock that is off, for all programs of one machine of a bed: /etc/ld.so.preload
  * names this library there. How many seconds it is off is in /run/clock, eight bytes, and may
- * change while programs run.
+ * change while programs run. LD_PRELOAD gives it to one program, and TEST_CLOCK then names the
+ * file.
  *
  * It moves what clock_gettime(2), gettimeofday(2) and time(2) say of CLOCK_REALTIME. The times of
  * files are the kernel's and stay right; so are timers on CLOCK_REALTIME, which mas does not use.
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -19,7 +21,8 @@ static _Atomic int64_t *off;
 
 __attribute__((constructor)) static void map_off(void)
 {
-    int fd = open("/run/clock", O_RDONLY | O_CLOEXEC);
+    const char *file = getenv("TEST_CLOCK");
+    int fd = open(file != NULL ? file : "/run/clock", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     void *map = mmap(NULL, sizeof *off, PROT_READ, MAP_SHARED, fd, 0);
