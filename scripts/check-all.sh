@@ -13,7 +13,7 @@ step ports bash scripts/lint/ports.sh
 step mutants make -s mutants
 step sanitizers sh scripts/test.sh SAN=address,undefined CFLAGS='-Og -g1'
 step fleet make -s test-fleet TEST_FLEET=full
-sh scripts/lib/kernel.sh systemd # for test/host/oom.bats
+sh scripts/lib/kernel.sh systemd # for test/host/{oom,timer}.bats
 step faults make -s test-fault
 step fuzz make -s fuzz
 step tmux test/tmux/run.sh
