@@ -19,7 +19,7 @@ const char *const told_facts[TOLD_FACT_COUNT + 1] = {
     [TOLD_STOPPED] = "stopped", [TOLD_ENDS] = "ends",       [TOLD_WORKS] = "works",
     [TOLD_RESTS] = "rests",     [TOLD_RETRIES] = "retries", [TOLD_LINE] = "line",
     [TOLD_SAYS] = "says",       [TOLD_USAGE] = "usage",     [TOLD_SESSION] = "session",
-    [TOLD_QUOTA] = "quota",     [TOLD_NOTHING] = "nothing",
+    [TOLD_QUOTA] = "quota",     [TOLD_JOINS] = "joins",     [TOLD_NOTHING] = "nothing",
 };
 
 static const char *const members[MEMBER_COUNT + 1] = {
@@ -63,7 +63,7 @@ static bool has_member(enum told_fact fact, enum line_member member)
     case MEMBER_SESSION:
         return fact != TOLD_USAGE && fact != TOLD_QUOTA && fact != TOLD_NOTHING;
     case MEMBER_TEXT:
-        return fact == TOLD_PROMPT || fact == TOLD_DONE || fact == TOLD_SAYS;
+        return fact == TOLD_PROMPT || fact == TOLD_JOINS || fact == TOLD_DONE || fact == TOLD_SAYS;
     case MEMBER_WHY:
         return fact == TOLD_FAILED || fact == TOLD_RETRIES;
     case MEMBER_DIRECTORY:

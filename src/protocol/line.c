@@ -195,7 +195,7 @@ static void read_text(enum told_fact fact, const struct line_word *word, const s
     (void)walk(line, word->path, join, &text);
     free(to->owned);
     to->owned = str_steal(&text);
-    *(fact == TOLD_PROMPT ? &to->told.prompt : &to->told.answer) = to->owned;
+    *(fact == TOLD_PROMPT || fact == TOLD_JOINS ? &to->told.prompt : &to->told.answer) = to->owned;
 }
 
 static void read_member(enum told_fact fact, const struct line_word *word, const struct json *line,

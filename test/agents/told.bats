@@ -324,6 +324,49 @@ is_in_queue() { [ "$(of_agent queued)" -eq "$1" ]; }
     within 10 idle
 }
 
+# spoken: the marks of prompts and answers in its history, in order
+spoken() {
+    "$MAS" history "$ID" solo --json | jq -c '[.messages[] | select(.role == "user" or .role == "agent")
+        | .text | scan("[{]{[0-9]|answer to [0-9]")]'
+}
+has_spoken() { [ "$(spoken)" = "$1" ]; }
+
+@test "a message in the middle of a turn is answered behind the answer of that turn" {
+    runs
+    ok send "$ID" solo 'slowly {{1 slow 8000}}'
+    within 30 model_has 1
+    ok send "$ID" solo 'and then {{2}}'
+    within 60 says 'answer to 2'
+    within 10 has_spoken '["{{1","answer to 1","{{2","answer to 2"]'
+    within 10 idle
+    [ "$(times_said 2 2)" -eq 1 ]
+}
+
+@test "a message that a turn takes up behind a tool belongs to that turn" {
+    runs
+    asks_for 1 'touch made; sleep 8'
+    ok approve "$ID" solo
+    within 10 agent_is working
+    ok send "$ID" solo 'and then {{2}}'
+    within 60 says 'answer to 2'
+    within 10 has_spoken '["{{1","{{2","answer to 2"]'
+    within 10 idle
+    [ "$(times_said 2 2)" -eq 1 ]
+}
+
+@test "claude: a message that it has kept goes on behind a turn that is stopped" {
+    [ "$AGENT" = claude ] || skip 'of Claude Code'
+    runs
+    ok send "$ID" solo 'slowly {{1 slow 60000}}'
+    within 30 model_has 1
+    ok send "$ID" solo 'and then {{2}}'
+    within 20 says 'and then'
+    presses "${STOP[$AGENT]}"
+    within 60 says 'answer to 2'
+    within 20 idle
+    [ "$("$MAS" history "$ID" solo --role user --json | jq -c '[.messages[].state]')" = '["interrupted","done"]' ]
+}
+
 # not_glued N M: prompt M was not typed behind prompt N, which the program may put back on its line.
 not_glued() {
     request "$2" | jq -e --arg one "{{$1" --arg other "{{$2" 'all(.said[].text; contains($one) and contains($other) | not)'

@@ -11,7 +11,7 @@ setup_more() {
     case $BATS_TEST_DESCRIPTION in *'full disk'*) small_root ;; esac
     cat >"$T/teller" <<'END'
 #!/usr/bin/env python3
-import json, os, sqlite3, subprocess, sys, time, uuid
+import json, os, select, sqlite3, subprocess, sys, time, uuid
 words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 hooks = json.load(open(words["--plugin"] + "/hooks.json"))["hooks"]
 place = os.path.expanduser("~/.teller")
@@ -44,10 +44,15 @@ def answer(text, times=1):
         write("answer", id=f"{session}-{os.getpid()}-{count}", words=[{"text": text}] if i == 0 else [{"image": 1}], model="big",
               use={"in": 100, "out": 5 + i, "cost": 0.5})
 
+kept = []  # prompts that were sent in the middle of a turn
+
+def prompts():
+    while kept or (line := sys.stdin.readline()):
+        yield (kept.pop(0), False) if kept else (line.strip(), True)
+
 tell("Start", source="resume" if "--resume" in words else "startup")
 print("ready", flush=True)
-for line in sys.stdin:
-    line = line.strip()
+for line, is_new in prompts():
     order, _, rest = line.partition(" ")
     if order == "clear":
         session = str(uuid.uuid4())
@@ -57,7 +62,8 @@ for line in sys.stdin:
         session = rest
         tell("Start", source="resume")
         continue
-    tell("Prompt", prompt=line)
+    if is_new:
+        tell("Prompt", prompt=line)
     mute = order == "mute"
     if order == "swap":  # something else is in the place of the transcript
         path = f"{place}/{session}.jsonl"
@@ -75,7 +81,21 @@ for line in sys.stdin:
     if order == "damage":
         with open(f"{place}/{session}.jsonl", "ab") as file:
             file.write(b'{"type": "answer"\n[]\n\0\n{"type": "answer", "words": [{"text": "\xff"}]}\n{"type": "new"}\n')
-    write("asked", words=line)
+    if is_new or not os.path.exists(f"{place}/silent"):
+        write("asked", words=line)
+    if order == "busy":
+        while not os.path.exists(rest):
+            if select.select([sys.stdin], [], [], 0.02)[0]:
+                kept.append(sys.stdin.readline().strip())
+                tell("Prompt", prompt=kept[-1])
+        how = open(rest).read()
+        if how == "die":
+            os.kill(os.getpid(), 9)
+        if how == "stop":
+            write("stopped")
+            continue
+        while how == "take" and kept:
+            write("taken", words=kept.pop(0))
     if order == "later":  # as a later version of the program may
         write("kept")
         write("new")
@@ -88,6 +108,13 @@ for line in sys.stdin:
         while not os.path.exists(rest + "/go"):
             time.sleep(0.02)
         tell("Tool", tool_name="Bash", tool_use_id=str(uuid.uuid4()), tool_input={"command": "make"})
+    if order in ("unheard", "halt"):  # nor are these ends
+        answer("I know " + line)
+        if order == "unheard":
+            write("over")
+        with open(f"{place}/state.json", "w") as file:
+            json.dump({"sessionId": session, "status": "idle", "statusUpdatedAt": int(time.time() * 1000) + 1000}, file)
+        continue
     if order == "stop":  # no event tells it
         write("stopped")
         continue
@@ -122,6 +149,24 @@ times() { history | grep -cF -- "$1" || :; }
 said_times() { [ "$(times "$2")" -eq "$1" ]; }
 transcript() { ls "$HOME"/.teller/*.jsonl; }
 sql() { python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())' "$ROOT/sessions/$ID/memory.db" "$1"; }
+turns() { "$MAS" usage "$ID" --json | jq '[.. | .turns? // empty] | max'; }
+has_ended() { grep -q 'outcome=end_turn' "$ROOT/sessions/$ID/logs/session.log"; }
+spoken() { history | jq -rs 'map(select(.[0] == "user" or .[0] == "agent") | .[2]) | join("|")'; }
+
+# sends_more TEXT...: in the middle of a turn, which goes on until $T/go is there
+sends_more() {
+    echo 'told.line.taken = joins type=taken text:words' >>"$ROOT/mas.ini"
+    team
+    ok send "$ID" solo "busy $T/go"
+    eventually is working
+    for text; do
+        ok send "$ID" solo "$text"
+        eventually says "[\"user\",null,\"$text\""
+    done
+    run ! has_ended
+    is working
+}
+
 spent() { [ "$(sql "SELECT sum(input), sum(output) FROM usage")" = "$1" ]; }
 all_again() {
     tm kill-server
@@ -139,6 +184,73 @@ all_again() {
     [ "$(sql 'SELECT model, used, (SELECT sum(amount) FROM cost) FROM usage')" = 'big 100 1000000' ]
     ok send "$ID" solo 'stop'
     eventually says '["user",null,"stop","interrupted"]' # which no event has told
+    is idle
+}
+
+@test "a prompt that the program keeps in the middle of a turn ends it no sooner than its answer, and is the next turn" {
+    sends_more two 'two again'
+    [ "$(of_agent queued)" -eq 2 ]
+    touch "$T/go"
+    eventually says '"I know two again"'
+    eventually is idle
+    [ "$(spoken)" = "busy $T/go|I look|I know busy $T/go|two|I look|I know two|two again|I look|I know two again" ]
+    [ "$(turns)" -eq 3 ]
+    [ "$(of_agent queued)" -eq 0 ]
+    run ! says interrupted
+}
+
+@test "one that is taken into the turn belongs to it, and has its end" {
+    sends_more two three
+    printf take >"$T/go"
+    eventually has_ended
+    eventually is idle
+    [ "$(spoken)" = "busy $T/go|two|three|I look|I know busy $T/go" ]
+    [ "$(turns)" -eq 1 ]
+    run ! says interrupted
+    ok send "$ID" solo 'four'
+    eventually says '"I know four"'
+}
+
+@test "one that is taken without a line for that has its turn, also behind one that was stopped" {
+    sends_more two
+    touch "$HOME/.teller/silent" "$T/go"
+    eventually says '"I know two"'
+    eventually is idle
+    [ "$(turns)" -eq 2 ]
+    run ! says interrupted
+    rm "$T/go" "$HOME/.teller/silent"
+    ok send "$ID" solo "busy $T/go"
+    eventually is working
+    ok send "$ID" solo three
+    eventually says '"three"'
+    printf stop >"$T/go"
+    eventually says '"I know three"'
+    eventually is idle
+    says '["user",null,"three","done"]'
+    [ "$(times '"interrupted"')" -eq 1 ]
+}
+
+@test "one that the program has kept is known as cut off when that is killed" {
+    sends_more two three
+    printf die >"$T/go"
+    eventually says '["user",null,"three","interrupted"]'
+    says '["user",null,"two","interrupted"]'
+    ok restart "$ID" solo
+    eventually is idle
+    ok send "$ID" solo four
+    eventually says '"I know four"'
+}
+
+@test "an end that no event tells is one of the turn if the transcript says so, else it was stopped" {
+    printf '%s\n' 'told.state = .teller/state.json' 'told.line.over = done type=over' >>"$ROOT/mas.ini"
+    team
+    ok send "$ID" solo unheard
+    eventually says '"I know unheard"'
+    eventually is idle
+    [ "$(of_agent turnEnd)" = done ]
+    says '["user",null,"unheard","done"]'
+    ok send "$ID" solo halt
+    eventually says '["user",null,"halt","interrupted"]'
     is idle
 }
 

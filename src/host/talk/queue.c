@@ -47,10 +47,14 @@ void queue_push(struct host *host, int64_t number, const char *text, size_t len,
 void queue_push_first(struct host *host, const struct prompt *prompt)
 {
     struct prompt_queue *queue = &host->talk->queue;
+    size_t at = 0;
 
     queue->prompts = mem_room(queue->prompts, queue->count, sizeof *queue->prompts);
-    memmove(queue->prompts + 1, queue->prompts, queue->count * sizeof *queue->prompts);
-    queue->prompts[0] = *prompt;
+    while (at < queue->count && queue->prompts[at].given)
+        at++;
+    memmove(queue->prompts + at + 1, queue->prompts + at,
+            (queue->count - at) * sizeof *queue->prompts);
+    queue->prompts[at] = *prompt;
     queue->count++;
 }
 

@@ -37,7 +37,7 @@ bool queue_add_first(struct host *host);
 /* Appends a prompt that is stored already. */
 void queue_push(struct host *host, int64_t number, const char *text, size_t len, const char *from,
                 const char *data, char *const *tags);
-/* Puts a prompt in front of the queue; the queue owns it then. */
+/* Puts a prompt in front of those that the agent does not have; the queue owns it then. */
 void queue_push_first(struct host *host, const struct prompt *prompt);
 /* Removes a prompt from the queue; the caller owns it then. */
 struct prompt queue_remove(struct talk *talk, size_t index);

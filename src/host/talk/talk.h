@@ -81,6 +81,8 @@ struct prompt {
     bool kept; /* the agent was stopped, and those who wait for it know that it is asked later */
     bool told; /* the clients know that its turn begins */
     bool given; /* the agent has it, and is to tell that its turn begins */
+    bool later; /* it was given in the middle of a turn, and the agent tells when it takes it */
+    bool message; /* it was typed by the host, as a message, and is typed again if it is refused */
     bool unwanted; /* it is given, and its turn is to be cancelled when it begins */
     int64_t steer; /* the serial of the request by which the agent may take it now; 0: none */
     int64_t asked_ms; /* when it was accepted; ms since 1970 */

@@ -140,8 +140,10 @@ static size_t queued(const struct host *host)
 {
     size_t typed = host->terminal->delivery.count;
 
-    return host->talk == NULL ? typed
-                              : typed + host->talk->queue.count - (typed > 0 && teller_gives(host));
+    return host->talk == NULL
+               ? typed
+               : typed + host->talk->queue.count -
+                     (typed > 0 && teller_gives(host) && !host->talk->queue.prompts[0].later);
 }
 
 static void fail_queue(struct host *host, const char *why)

@@ -241,19 +241,73 @@ void teller_keys(struct host *host, const char *keys, size_t len, int64_t now)
         teller->entered = now;
 }
 
-static void begin_turn(struct host *host, const char *text)
+/* Finds the prompt that the program tells of, which it was given, or adds it to the queue. Returns
+ * its index; queue.count: nobody that the host knows of has asked it, or it cannot be stored.
+ * `later`: its turn does not begin now. */
+static size_t know_prompt(struct host *host, const char *text, bool later)
 {
     struct teller *teller = host->terminal->teller;
+    const struct prompt_queue *queue = &host->talk->queue;
     struct typed asked = {.from = "-"};
     bool is_known = text != NULL && typed_by(host, text, &asked);
     _cleanup_free_ char *own = asked.text, *data = asked.data;
     struct new_prompt prompt = {.text = own != NULL ? own : text,
                                 .from = asked.from,
                                 .data = data,
-                                .begins = true,
+                                .begins = !later,
+                                .steers = later,
                                 .told = true};
-    const struct prompt_queue *queue = &host->talk->queue;
     int64_t number = 0;
+    struct err err = ERR_INIT;
+
+    if (text != NULL && teller_gives(host) && !queue->prompts[0].later &&
+        typed_is(queue->prompts[0].text, queue->prompts[0].data != NULL, text)) {
+        queue->prompts[0].message = asked.message;
+        return 0;
+    }
+    if (!is_known && !teller->heard && text != NULL && lines_was_asked(host, text))
+        return queue->count;
+    if (!is_known) {
+        const char *words = text != NULL ? text : "something that cannot be read";
+        memory_say(host, true, "the program says that it was asked: %.*s",
+                   (int)str_fit(words, WHY_MAX), words);
+        return queue->count;
+    }
+    prompt.len = strlen(prompt.text);
+    if (queue_add(host, &prompt, &number, &err) == -1) {
+        host_log(host, err.text);
+        return queue->count;
+    }
+    struct prompt *added = &queue->prompts[queue->count - 1];
+    added->message = asked.message;
+    added->unwanted = time_monotonic_ms() < teller->unwanted_until;
+    teller->unwanted_until = 0;
+    return queue->count - 1;
+}
+
+/* Finds what the program has told in the middle of a turn, and not taken yet; queue.count: there is
+ * none with this text. */
+static size_t find_later(const struct host *host, const char *text)
+{
+    const struct prompt_queue *queue = &host->talk->queue;
+    size_t i = 0;
+
+    while (i < queue->count &&
+           (text == NULL || !queue->prompts[i].later ||
+            !typed_is(queue->prompts[i].text, queue->prompts[i].data != NULL, text)))
+        i++;
+    return i;
+}
+
+static bool is_kept(const struct host *host, const char *text)
+{
+    return find_later(host, text) < host->talk->queue.count;
+}
+
+static void begin_turn(struct host *host, const char *text)
+{
+    struct teller *teller = host->terminal->teller;
+    const struct prompt_queue *queue = &host->talk->queue;
     struct err err = ERR_INIT;
 
     teller->untold = false;
@@ -266,30 +320,48 @@ static void begin_turn(struct host *host, const char *text)
         host->talk->session = mem_dup(teller->id);
         teller_keep_session(host, NULL);
     }
-    if (text != NULL && teller_gives(host) &&
-        typed_is(queue->prompts[0].text, queue->prompts[0].data != NULL, text)) {
-        number = queue->prompts[0].number;
-        turn_begin_told(host, 0);
-        lines_note(host, ROLE_USER, text, number);
+    size_t index = find_later(host, text);
+    if (index == queue->count)
+        index = know_prompt(host, text, false);
+    if (index == queue->count)
         return;
-    }
-    if (!is_known && !teller->heard && text != NULL && lines_was_asked(host, text))
-        return;
-    if (!is_known) {
-        const char *words = text != NULL ? text : "something that cannot be read";
-        memory_say(host, true, "the program says that it was asked: %.*s",
-                   (int)str_fit(words, WHY_MAX), words);
-        return;
-    }
-    prompt.len = strlen(prompt.text);
-    if (queue_add(host, &prompt, &number, &err) == -1) {
-        host_log(host, err.text);
-        return;
-    }
-    queue->prompts[queue->count - 1].unwanted = time_monotonic_ms() < teller->unwanted_until;
-    teller->unwanted_until = 0;
-    turn_begin_told(host, queue->count - 1);
+    int64_t number = queue->prompts[index].number;
+    turn_begin_told(host, index);
     lines_note(host, ROLE_USER, text, number);
+}
+
+/* Keeps a prompt that the program takes later, before those that it was not given. */
+static void keep_prompt(struct host *host, const char *text)
+{
+    size_t index = know_prompt(host, text, true);
+
+    if (index == host->talk->queue.count)
+        return;
+    struct prompt prompt = queue_remove(host->talk, index);
+    prompt.begun = prompt.given = prompt.later = true;
+    queue_push_first(host, &prompt);
+}
+
+/* The program takes a prompt into its turn. */
+static void join_turn(struct host *host, const char *text)
+{
+    size_t index = find_later(host, text);
+
+    if (index == host->talk->queue.count && !host->terminal->teller->heard)
+        index = know_prompt(host, text, true);
+    if (index < host->talk->queue.count)
+        turn_take(host, index);
+}
+
+/* Returns true if the program tells a prompt of the middle of a turn at once, and by a line when it
+ * takes it. */
+static bool tells_later(const struct preset_told *told)
+{
+    size_t i = 0;
+
+    while (i < told->line_count && told->lines[i].fact != TOLD_JOINS)
+        i++;
+    return i < told->line_count;
 }
 
 /* ---- the other facts */
@@ -375,7 +447,7 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
         [TOLD_STARTS] = AGENT_IDLE,     [TOLD_PROMPT] = AGENT_WORKING, [TOLD_TOOL] = AGENT_WORKING,
         [TOLD_ASKS] = AGENT_WORKING,    [TOLD_DONE] = AGENT_IDLE,      [TOLD_FAILED] = AGENT_IDLE,
         [TOLD_STOPPED] = AGENT_IDLE,    [TOLD_WORKS] = AGENT_WORKING,  [TOLD_RESTS] = AGENT_IDLE,
-        [TOLD_RETRIES] = AGENT_WORKING,
+        [TOLD_RETRIES] = AGENT_WORKING, [TOLD_JOINS] = AGENT_WORKING,
     };
     struct teller *teller = host->terminal->teller;
 
@@ -386,7 +458,7 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
     if (told->session != NULL)
         teller_change_session(host, told->session, fact == TOLD_STARTS ? told->source : "resume");
     /* a tool may end behind its turn, and a session is told again after a compaction in a turn */
-    bool stays = fact == TOLD_TOOL || fact == TOLD_RETRIES
+    bool stays = fact == TOLD_TOOL || fact == TOLD_RETRIES || fact == TOLD_JOINS
                      ? !host->talk->turn.on && teller->state == AGENT_IDLE
                      : fact == TOLD_STARTS && host->talk->turn.on;
     if (!stays)
@@ -398,10 +470,21 @@ static void take_fact(struct host *host, enum told_fact fact, const struct hook_
     teller->limited = fact == TOLD_RETRIES && teller_is_limit(host, told);
     if (fact != TOLD_TOOL && fact != TOLD_ASKS && fact != TOLD_RESTS)
         teller->trouble[0] = '\0';
+    const struct prompt_queue *queue = &host->talk->queue;
+    if ((fact == TOLD_DONE || fact == TOLD_FAILED) && !host->talk->turn.on && queue->count > 0 &&
+        queue->prompts[0].later)
+        begin_turn(host, queue->prompts[0].text); /* no line has told that it was taken */
     switch (fact) {
     case TOLD_PROMPT:
-        if (told->prompt == NULL || !lines_have_told(host, ROLE_USER, told->prompt))
+        if (told->prompt != NULL && lines_have_told(host, ROLE_USER, told->prompt))
+            break;
+        if (told->json != NULL && host->talk->turn.on && tells_later(&host->preset->told))
+            keep_prompt(host, told->prompt);
+        else
             begin_turn(host, told->prompt);
+        break;
+    case TOLD_JOINS:
+        join_turn(host, told->prompt);
         break;
     case TOLD_TOOL:
         tell_tool(host, told);
@@ -560,8 +643,11 @@ int64_t teller_tick(struct host *host, int64_t now)
     bool rests = false, stopped = false;
     int64_t next = time_sooner(teller_look(host, now, &rests), teller_follow(host, now));
     next = time_sooner(next, teller_cancel_tick(host, now, &stopped));
-    if (rests || stopped) /* a person has stopped the turn, or refused what was asked */
-        take_fact(host, TOLD_STOPPED, &(struct hook_told){.json = NULL});
+    if (rests)
+        lines_look(host); /* a busy machine may lose the event of an end */
+    if (rests || stopped) /* else a person has stopped the turn, or refused what was asked */
+        take_fact(host, rests && host->terminal->teller->lines.done ? TOLD_DONE : TOLD_STOPPED,
+                  &(struct hook_told){.json = NULL});
     if (has_ended_unsaid(host, now))
         take_fact(host, TOLD_DONE, &(struct hook_told){.json = NULL});
     next = time_sooner(time_sooner(next, lines_tick(host, now)), usage_tick(host, now));
@@ -585,6 +671,7 @@ void teller_open(struct host *host)
     teller->talk.ops = &ops;
     teller->lines.take = take_fact;
     teller->lines.add_tool = add_tool;
+    teller->lines.is_kept = is_kept;
     if (machine_identity(&teller->machine, &err) == -1)
         teller->machine = mem_dup(""); /* then it is told what was said, as on another machine */
     host->terminal->teller = teller;

@@ -73,6 +73,8 @@ struct teller_lines {
      * `trigger`. */
     void (*take)(struct host *host, enum told_fact fact, const struct hook_told *told);
     void (*add_tool)(struct host *host, const struct hook_told *told, int64_t trigger);
+    /* Returns true if an event has told this prompt, which the program takes only now. */
+    bool (*is_kept)(const struct host *host, const char *text);
     struct lines_file told; /* what is told is read like a file; its offset is for teller_rows.c */
     struct lines_file *files;
     size_t file_count;
@@ -83,6 +85,7 @@ struct teller_lines {
     enum lines_session session; /* whose files are new to the reader */
     bool is_past; /* the line that is taken */
     bool counted; /* what that one has used is counted already */
+    bool done; /* the newest answer is said to be the last one of its turn */
     bool loaded; /* `words` has those of the store */
     int64_t prompt; /* of the newest turn, to which late lines belong */
     int64_t past_prompt; /* the same for lines of the past; 0: none */
@@ -132,7 +135,6 @@ struct teller {
     size_t typed_count;
     bool untold; /* the last of them is a message, and no turn was told since */
     bool again; /* Enter was pressed again for it */
-    bool message; /* the prompt of the turn was one */
     /* Has a message typed again: delivery_put_back(). */
     void (*put_back)(struct host *host, const struct prompt *prompt);
     int64_t entered; /* when a person pressed Enter on an unknown line, and no prompt came since */

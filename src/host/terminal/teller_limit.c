@@ -60,7 +60,7 @@ bool teller_is_refused(struct host *host, const struct hook_told *told, bool don
         return false;
     const char *answer = words_of(told->answer);
     const struct limit_refusal refusal = {
-        .is_theirs = !turn->on || !host->terminal->teller->message,
+        .is_theirs = !turn->on || !turn->prompt.message,
         .overloaded = is.overloaded,
         .until_ms = is.until_ms,
         .why = answer[0] != '\0' ? answer : words_of(told->error),

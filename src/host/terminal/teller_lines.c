@@ -96,8 +96,10 @@ void lines_note(struct host *host, enum store_role role, const char *text, int64
 
     if (host->preset->told.line_count == 0)
         return;
-    if (role == ROLE_USER)
+    if (role == ROLE_USER) {
         lines->prompt = number;
+        lines->done = false;
+    }
     for (size_t i = lines->word_count; role == ROLE_USER && i-- > 0;)
         if (lines->words[i].by_line)
             drop_words(lines, i); /* no event has told them in their turn */
@@ -188,6 +190,7 @@ static void take_says(struct host *host, const char *text)
     struct teller_lines *lines = lines_of(host);
     struct lines_words words = {.role = ROLE_AGENT, .by_line = true};
 
+    lines->done = false;
     if (text == NULL || text[0] == '\0' || take_words(lines, ROLE_AGENT, false, text, &words))
         return;
     if (lines->is_past) {
@@ -295,6 +298,9 @@ static void take_past(struct host *host, enum told_fact fact, const struct hook_
     struct lines_words words;
 
     switch (fact) {
+    case TOLD_JOINS:
+        end_past(host, "end_turn", NULL); /* what follows is the answer to both */
+        /* fallthrough */
     case TOLD_PROMPT:
         take_past_prompt(host, told->prompt);
         break;
@@ -371,8 +377,14 @@ static void take(struct host *host, struct lines_file *file, const struct line_r
         take_past(host, fact, &line->told);
     else if (!is_told_by_event(host, fact) || goes_on(fact, &line->told))
         take_live(host, fact, &line->told);
-    else if (fact == TOLD_PROMPT && line->told.prompt != NULL)
+    else if (fact == TOLD_PROMPT && line->told.prompt != NULL &&
+             !take_words(lines_of(host), ROLE_USER, false, line->told.prompt, &words) &&
+             lines_of(host)->is_kept(host, line->told.prompt)) {
+        lines_of(host)->take(host, fact, &line->told);
         (void)take_words(lines_of(host), ROLE_USER, false, line->told.prompt, &words);
+    } else if (fact == TOLD_DONE) {
+        lines_of(host)->done = true;
+    }
 }
 
 struct line_reading {

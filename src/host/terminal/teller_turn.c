@@ -150,21 +150,27 @@ void teller_given_ended(struct host *host, const char *how)
     if (prompt == NULL)
         return;
     turns_ended(host);
-    if (take_back(host, prompt->number) && !prompt->unwanted) {
-        prompt->begun = prompt->given = false;
-        memory_update(host, prompt->number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
-        return;
+    for (; prompt != NULL; prompt = given(host)) {
+        if (take_back(host, prompt->number) && !prompt->unwanted) {
+            prompt->begun = prompt->given = false;
+            memory_update(host, prompt->number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
+            return;
+        }
+        drop_given(host, HOST_END_STOPPED, how);
     }
-    drop_given(host, HOST_END_STOPPED, how);
 }
 
 /* Ends a prompt of which the program tells nothing. Returns when to call again. */
 static int64_t tick_given(struct host *host, int64_t now)
 {
     const struct prompt *prompt = given(host);
-    int64_t until = host->terminal->teller->enter_at + GIVEN_MS;
+    const struct teller *teller = host->terminal->teller;
+    int64_t since = prompt != NULL && prompt->later && teller->lines.moved > teller->enter_at
+                        ? teller->lines.moved
+                        : teller->enter_at;
+    int64_t until = since + GIVEN_MS;
 
-    if (prompt == NULL || host->terminal->delivery.count > 0)
+    if (prompt == NULL || host->terminal->delivery.count > 0 || host->talk->turn.on)
         return -1;
     if (now < until)
         return until;

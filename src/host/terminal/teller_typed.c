@@ -87,12 +87,11 @@ bool typed_by(struct host *host, const char *text, struct typed *ret)
 {
     struct teller *teller = host->terminal->teller;
 
-    teller->message = false;
     for (size_t i = 0; i < teller->typed_count; i++) {
         struct typed *typed = &teller->typed[i];
         if (!typed_is(typed->text, typed->data != NULL, text))
             continue;
-        teller->message = typed->message;
+        ret->message = typed->message;
         memcpy(ret->from, typed->from, sizeof ret->from);
         if (typed->data != NULL) {
             ret->text = TAKE_PTR(typed->text);
