@@ -293,6 +293,12 @@ static size_t key_length(const char *text, size_t len)
         return len >= need ? need : 0;
     if (len == 1)
         return 0;
+    if (text[1] != '\0' && strchr("]P_", text[1]) != NULL) { /* OSC, DCS, APC; or a key with Alt */
+        for (size_t i = 2; i < len; i++)
+            if (text[i] == '\a' || (text[i] == '\\' && text[i - 1] == '\033'))
+                return i + 1;
+        return 0;
+    }
     if (text[1] == 'O')
         return len >= 3 ? 3 : 0;
     if (text[1] == '\033') /* Escape twice, or before another key */
@@ -374,6 +380,14 @@ static bool handle_paste(struct line *line)
     return true;
 }
 
+static bool is_bound(const char *key, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_LEN(bindings); i++)
+        if (strlen(bindings[i].key) == len && memcmp(bindings[i].key, key, len) == 0)
+            return true;
+    return false;
+}
+
 /* Returns true if a key is Escape, once or twice. */
 static bool handle_escape(struct line *line, const char *key, size_t len)
 {
@@ -421,8 +435,10 @@ enum line_event line_next(struct line *line, char **ret_text)
             line->pasting = true;
             continue;
         }
-        if (len == 2 && key[0] == '\xc2' && (unsigned char)key[1] < 0xa0)
-            line->at += len; /* a control character */
+        if ((len == 2 && key[0] == '\xc2' && (unsigned char)key[1] < 0xa0) ||
+            (len > 2 && key[0] == '\033' && !is_bound(key, len)))
+            line->at +=
+                len; /* a control character, or a sequence that libedit would type in part */
         else if (!handle_escape(line, key, len))
             handle_key(line, len);
     }

@@ -614,6 +614,36 @@ TEST(escape_twice_edits_the_last_prompt)
     end();
 }
 
+TEST(what_a_terminal_answers_and_unknown_keys_are_not_typed)
+{
+    static const char *const answers[] = {
+        ESC "]11;rgb:ffff/ffff/ffff\a",
+        ESC "]11;rgb:0000/0000/0000" ESC "\\",
+        ESC "P1+r5463" ESC "\\",
+        ESC "_Gi=1;OK" ESC "\\",
+        ESC "[?62;22c",
+        ESC "[15~",
+        ESC "[1;2C",
+        ESC "P", /* Alt-P */
+    };
+    _cleanup_str_ struct str text = STR_INIT;
+
+    REQUIRE(begin(24, 80));
+    chat_submit(&chat, "before");
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+        press("\003a");
+        press(answers[i]);
+        press("b");
+        if (!CHECK_STR(typed(&text), "ab"))
+            unit_print_str("after", answers[i]);
+        _cleanup_free_ char *at_once = mem_printf("\003a%sb" ESC "[Dc", answers[i]);
+        if (answers[i][2] != '\0')
+            press(at_once);
+        CHECK_STR(typed(&text), answers[i][2] != '\0' ? "acb" : "ab");
+    }
+    end();
+}
+
 TEST(a_long_paste_is_a_mark_and_is_sent_whole)
 {
     _cleanup_str_ struct str text = STR_INIT;
