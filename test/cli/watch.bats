@@ -442,6 +442,24 @@ bring() {
     [ "$(git --git-dir="$T/remote.git" show mas/fix:a)" = mended ]
 }
 
+@test "--wait says how the watch has ended" {
+    watch_team
+    ended() { # CODE WORDS COMMAND...
+        ok land fix --pr
+        "$MAS" land fix --pr --watch --wait >/dev/null 2>"$T/said" 3>&- &
+        wait=$!
+        eventually eval '[ -n "$(of_watch .number)" ] && is_over ""'
+        "${@:3}"
+        code=0
+        wait $wait || code=$?
+        [ "$code $(tail -n 1 "$T/said")" = "$1 mas: $2" ]
+    }
+    closed() { echo CLOSED >"$T/pr"; "$MAS" every --run "$(of_watch .number)" && eventually is_over closed; }
+    ended 1 'PR #12 was closed' closed
+    off() { "$MAS" every --off "$(of_watch .number)"; }
+    ended 11 'it was ended with --off' off
+}
+
 @test "a push that nobody sees says why it fails, and ends with its errand" {
     watch_team
     ok land fix --pr --watch
