@@ -119,6 +119,15 @@ did you mean: shell" ]
     fails 3 remove one sol
     fails 3 add nothing --agent shell
     [ "$(snapshot)" = "$before" ]
+    printf '[limits]\nfree = 1000T\n' >>"$ROOT/mas.ini" # more than there is
+    before=$(snapshot)
+    for words in 'add one --agent shell' 'fork one solo'; do
+        # shellcheck disable=SC2086 # words of a command
+        fails 1 $words
+        [[ $stderr == *"of which limits.free ("*") reserves 1.0P"* ]]
+    done
+    [ "$(snapshot)" = "$before" ]
+    sed -i '/^\[limits\]/,$d' "$ROOT/mas.ini"
     new_session -n old --mode legacy --agent shell --no-start
     fails 4 add old --agent shell
     [[ $stderr == *$'\n''give it directories of its own with: mas migrate old' ]]

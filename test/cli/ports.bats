@@ -37,6 +37,7 @@ teardown_more() { [ -z "${LISTENER-}" ] || kill "$LISTENER"; }
     "$MAS" start -q one
     have one 1
     [ "$(ports one)" = "$port" ]
+    eventually eval "COLUMNS=250 '$MAS' top --once one | grep -q 'one/solo .* $port\$'"
     [ "$(stat -c %a "$RECORD")" = 600 ]
 }
 

@@ -4,6 +4,7 @@ load ../helper
 load ../memory
 load ../host/lib
 load ../acp/lib
+load ../project
 
 @test "a session becomes private and is found only where it is named, and back" {
     new_session -n s -t solo --no-start
@@ -23,6 +24,18 @@ load ../acp/lib
     [ "$(meta "$ID" PRIVATE)" = no ]
     [ "$(field s .private)" = false ]
     [ "$(found tea)" = 'the tea is green' ]
+}
+
+@test "another name renames no branch" {
+    make_project
+    new_session -n one -t solo --no-start --project "$P"
+    commit solo c 'of solo'
+    ok set -q one name=two
+    [ "$(git -C "$(tree_of solo)" symbolic-ref HEAD)" = refs/heads/mas/one/solo ]
+    ok add -q two --agent shell --as rev
+    [ "$(git -C "$(tree_of rev)" symbolic-ref HEAD)" = refs/heads/mas/one/rev ]
+    ok merge two solo
+    [ "$output" = 'solo: 1 commit merged into mas/one/main' ]
 }
 
 # What the status line of session $1 says
