@@ -1,4 +1,4 @@
-// One session: its agents, what they have used, start and stop.
+// One session: its agents, what they have used, start and stop, and one more agent.
 import {get, post, sessionPath} from "/page/api.js";
 import {act, button, confirm, el, fill, refresher, setText} from "/page/dom.js";
 import {costOf, nameOf, statesOf, usedOf} from "/page/store.js";
@@ -13,6 +13,7 @@ export class SessionView {
     #used = el("p", {class: "note whole", hidden: true});
     #start = button("Start", () => act(this.#start, () => this.#change("/start", "started")));
     #stop = button("Stop", () => this.#askStop());
+    #add = button("Add an agent", () => act(this.#add, () => this.#askAdd()));
     #read = refresher(async () => this.#show(await get(sessionPath(this.#id))), 300);
 
     constructor({id}) {
@@ -20,7 +21,7 @@ export class SessionView {
         this.#start.hidden = this.#stop.hidden = true;
         this.#changes.href = `#/s/${id}/changes`;
         this.node.append(el("p", {class: "up"}, el("a", {href: "#/"}, "All sessions")), this.#title, this.#state,
-            el("p", {class: "row full owner"}, this.#start, this.#stop),
+            el("p", {class: "row full owner"}, this.#start, this.#stop, this.#add),
             el("section", {"aria-labelledby": "agents-title"}, el("h3", {id: "agents-title"}, "Agents"), this.#agents,
                 this.#used, el("p", {}, this.#changes)));
     }
@@ -61,9 +62,22 @@ export class SessionView {
         });
     }
 
-    async #change(act, word) {
-        this.#show(await post(sessionPath(this.#id, act)));
+    async #change(act, word, body = {}) {
+        this.#show(await post(sessionPath(this.#id, act), body));
         setText(document.getElementById("said"), `The session is ${word}.`);
+    }
+
+    // What is left open, or does not fit the team, the server says.
+    async #askAdd() {
+        const {presets} = await get("/presets");
+        const field = (name, title) => [el("label", {for: `add-${name}`}, title),
+            el("input", {id: `add-${name}`, name, maxlength: 64, autocomplete: "off"})];
+        const answer = await confirm("Add an agent", "Add", el("label", {for: "add-preset"}, "It runs"),
+            el("select", {id: "add-preset", name: "preset"},
+                presets.filter(({installed}) => installed).map(({name}) => el("option", {}, name))),
+            ...field("name", "Its name (optional)"), ...field("unit", "Its unit, if the team has several"));
+        if (answer !== null)
+            await this.#change("/agents", "larger", Object.fromEntries(Object.entries(answer).filter(([, value]) => value)));
     }
 
     async #askStop() {

@@ -850,7 +850,22 @@ def begin(browser):
         page.tap("#list button", "Begin")
         page.wait("location.hash.startsWith('#/s/') && document.getElementById('begin').value === ''")
         page.has("#main", "fix-login")
-        quiet(page, "401", "400")
+        page.tap("#main button", "Add an agent")
+        page.wait("document.querySelector('dialog option') !== null")
+        page.run("document.getElementById('add-preset').value = 'scripted'")
+        fits(page)
+        page.tap("#add-unit")
+        page.type("nobody")
+        page.tap("dialog button", "Add")
+        page.has("#alert", "no such unit")
+        page.tap("#main button", "Add an agent")
+        page.wait("document.querySelector('dialog option') !== null")
+        page.run("document.getElementById('add-preset').value = 'scripted'")
+        page.tap("#add-name")
+        page.type("rev")
+        page.tap("dialog button", "Add")
+        page.has("#main li a", "rev, generalist")
+        quiet(page, "401", "400", "404")
 
 
 @scenario
