@@ -277,9 +277,11 @@ told() {
     tell --json LONG:prio:70000 && told plan '.entries[0].content == "c"'
     tell --json LONG:mode:70000 && told mode '.mode | startswith("mmm")'
     tell --json LONG:stop:70000
-    [ "$status" -eq 1 ] && told end '.stopReason | startswith("sss")'
+    [ "$status" -eq 1 ]
+    told end '.stopReason | startswith("sss")'
     tell --json LONG:error:70000
-    [ "$status" -eq 1 ] && told end '.error | test("error: e+ \\(-32603\\)$")'
+    [ "$status" -eq 1 ]
+    told end '.error | test("error: e+ \\(-32603\\)$")'
     tell --json 'LONG:text:5000 QUIET' && told text '.text | test("\ufffd") | not'
     [ "$(jq -rsj '[.[] | select(.event == "text").text] | add' <<<"$output" | tr -dc x | wc -c)" -eq 2560000 ]
 }

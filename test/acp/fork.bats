@@ -210,7 +210,9 @@ copying() {
         *) false ;;
         esac
         "$MAS" doctor --fix >"$T/doctor" || { cat "$T/doctor"; false; }
-        [ ! -e "$C/rev" ] && [ ! -e "$DIR/unit/rev" ] && [ ! -e "$DIR/.growing" ]
+        [ ! -e "$C/rev" ]
+        [ ! -e "$DIR/unit/rev" ]
+        [ ! -e "$DIR/.growing" ]
     done
     ok start fix
     ok ask fix rev CW-TWO

@@ -183,7 +183,8 @@ next_host() {
     "$MAS" ask "$ID" solo --no-wait "CW-FIRST STEERED HANG"
     eventually was_asked STEERED
     now CW-NOW
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     "$MAS" cancel "$ID" solo
     eventually rests
     user CW-NOW '.stopReason == "cancelled"'

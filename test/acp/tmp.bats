@@ -81,7 +81,9 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
     [[ $output == *"run=0:'$mark\n$mark-c\nsettings\ny\n$mark-d\nsettings\no\ntool\n'"* ]]
     [[ $output == *"own='b\nbin\n"*"moved\n"*"$mark-2\n$mark-c\n'"* ]]
     [ "$(cat "$HOME/copied" "$HOME/.conf/copied")" = $'settings\nsettings' ]
-    [ ! -e "$HOME/a" ] && [ ! -e "$HOME/b" ] && [ ! -e "$HOME/.conf/new" ]
+    [ ! -e "$HOME/a" ]
+    [ ! -e "$HOME/b" ]
+    [ ! -e "$HOME/.conf/new" ]
 
     # an archive has what is kept, and not what is gone with the agent
     "$MAS" archive --live -q -o "$T/a.tar.zst" "$ID"
@@ -110,7 +112,8 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
     echo "$output"
     [[ $output == *".conf\n"*".own\n"* ]]
     [[ $output == *".conf:\n"*"deep\n"*".own:\nit\n"* ]]
-    [[ $output != *"\n.c\n"* ]] && [[ $output != *"\n.o\n"* ]]
+    [[ $output != *"\n.c\n"* ]]
+    [[ $output != *"\n.o\n"* ]]
     # what is not, leads no wall: a copy that is a link is not written again, a program in `bin` has its own home
     mas ask "$ID" solo "OWN:\"cd ~; rm -f copied .conf/copied; ln -s /oldroot$HOME/victim/a copied; ln -s $HOME/victim/a .conf/copied; ln -s /oldroot$HOME/victim bin; echo done\" RUN:\"cat .\" RUN:\"late\" OWN:\"ls -A ~\""
     echo "$output"
@@ -128,6 +131,7 @@ tmp() { echo "$DIR/home/solo/.tmp"; }
     mas ask "$ID" solo "OWN:\"echo CW-MINE >~/a; ls -A ~\" RUN:\"sh -c 'ls -A ~'\""
     echo "$output"
     [[ $output == *"own='.conf\n"*"\na\n'"* ]]
-    [[ ${output#*run=0:} == "'.conf"* ]] && [[ ${output#*run=0:} != *"\na\n'"* ]]
+    [[ ${output#*run=0:} == "'.conf"* ]]
+    [[ ${output#*run=0:} != *"\na\n'"* ]]
     [ ! -e "$DIR/home/solo/.home" ]
 }

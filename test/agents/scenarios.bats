@@ -761,7 +761,9 @@ declare -gA FORKED=([claude]=copied [codex]=copied)
     [ "$(times_said 2 3)" -eq 0 ]
     again
     "$MAS" ask "$ID" second 'once more {{4}}'
-    [ "$(times_said 1 4)" -eq 1 ] && [ "$(times_said 2 4)" -eq 1 ] && [ "$(times_said 3 4)" -eq 0 ]
+    [ "$(times_said 1 4)" -eq 1 ]
+    [ "$(times_said 2 4)" -eq 1 ]
+    [ "$(times_said 3 4)" -eq 0 ]
     # in the middle of a turn: what was said before it
     "$MAS" ask --no-wait "$ID" solo 'the word is CW-CRANE {{5 slow 20000}}'
     within 60 model_has 5

@@ -972,7 +972,8 @@ declare -gA FORKED=([claude]=copied [codex]=copied [copilot]=copied [gemini]=inj
     ok send "$ID" solo 'and now {{2 limit 120000}}'
     within 60 agent_is limited
     until=$(of_agent untilMs)
-    [ "$until" -gt $(($(date +%s) * 1000 + 50000)) ] && [ "$until" -lt $(($(date +%s) * 1000 + 190000)) ] # it says minutes alone
+    [ "$until" -gt $(($(date +%s) * 1000 + 50000)) ]
+    [ "$until" -lt $(($(date +%s) * 1000 + 190000)) ] # it says minutes alone
     within 200 says 'answer to 2'
     within 10 idle
     saw_word 2 CW-OTTER

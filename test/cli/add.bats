@@ -53,7 +53,8 @@ is_team() {
     G=$DIR/code.git team_git for-each-ref >"$T/refs"
     run ! grep /rev "$T/refs"
     ok doctor
-    ok stop fix && ok start fix
+    ok stop fix
+    ok start fix
     is_team solo
 }
 
@@ -284,7 +285,9 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
     # the environment waits for a host then whose pane was not made
     run strace -f -o /dev/null -P /proc/sys/kernel/pty/nr -e trace=openat -e inject=openat:signal=KILL \
         "$MAS" add -q fix --agent shell --as rev
-    [ "$(agents)" = 'solo rev' ] && [ "$(panes)" = solo ] && [ -e "$ROOT/sessions/$ID/run/env" ]
+    [ "$(agents)" = 'solo rev' ]
+    [ "$(panes)" = solo ]
+    [ -e "$ROOT/sessions/$ID/run/env" ]
     after_kill
     kills_at "$CALLS" 29 add -q fix --agent shell --as rev
     eventually hosted
@@ -317,7 +320,8 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
             rm "$1/sessions/filler"
             [ "$rc" -eq 1 ] || { echo "$left: $rc"; cat "$3"; exit 1; }
             grep -qE "No space left on device|unable to write" "$3" || { cat "$3"; exit 1; }
-            [ ! -e "$1/sessions/$4/unit/rev" ] && [ ! -e "$1/sessions/$4/code/rev" ]
+            [ ! -e "$1/sessions/$4/unit/rev" ]
+            [ ! -e "$1/sessions/$4/code/rev" ]
         done
         "$2" doctor --fix
         "$2" add fix --agent shell --as rev' sh "$ROOT" "$MAS" "$T/err" "$ID"
@@ -385,7 +389,8 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
     echo in the way >"$ROOT/lost"
     fails 1 remove -f "$ID" x
     eventually hosted
-    [ "$(panes)" = 'w x y z' ] && [ -e "$C/x/new" ]
+    [ "$(panes)" = 'w x y z' ]
+    [ -e "$C/x/new" ]
     rm "$ROOT/lost"
     kill "$other"
     ok remove -q -f "$ID" x
@@ -443,7 +448,8 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
     chmod +x "$C/solo/d/long"
     ok fork -q fix solo --as second
     diff -r --no-dereference --exclude=.git --exclude=.ignored "$C/solo" "$C/second"
-    [ ! -e "$C/second/.ignored" ] && [ -x "$C/second/d/long" ]
+    [ ! -e "$C/second/.ignored" ]
+    [ -x "$C/second/d/long" ]
     diff <(git -C "$C/solo" status --porcelain -uall) <(git -C "$C/second" status --porcelain -uall)
     [ "$(git -C "$C/second" log --format=%H -1)" = "$(git -C "$C/solo" log --format=%H -1)" ]
     ok doctor

@@ -344,7 +344,8 @@ nothing_held() { [ -z "$(find "$T/n1/root/projects" -name '.files-*')" ]; }
     git commit -qam 'More'
     rm "$T/came" "$T/pushed"
     ok --host n1 new -q --no-start -t solo --project .
-    [ -e "$T/pushed" ] && [ ! -e "$T/came" ]
+    [ -e "$T/pushed" ]
+    [ ! -e "$T/came" ]
     rm "$T/pushed"
     ok --host n1 new -q --no-start -t solo --project .
     [ ! -e "$T/pushed" ]

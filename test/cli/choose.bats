@@ -182,14 +182,16 @@ append() { echo '/* more */' >>"$1"; }
     echo /build >.gitignore
     git add . && git -c user.name=x -c user.email=x@localhost commit -qm one
     run test/reach/record.py
-    [ "$status" -eq 1 ] && [[ $output == *'has not passed this commit here'* ]]
+    [ "$status" -eq 1 ]
+    [[ $output == *'has not passed this commit here'* ]]
     (. "$PROJECT/scripts/lib/steps.sh" && failed=1 && steps_end) || [ "$?" -eq 1 ]
     [ ! -e build/passed ]
     (. "$PROJECT/scripts/lib/steps.sh" && steps_end)
     [ "$(cat build/passed)" = "$(git rev-parse HEAD)" ]
     touch new
     run test/reach/record.py
-    [ "$status" -eq 1 ] && [[ $output == *'has changes'* ]]
+    [ "$status" -eq 1 ]
+    [[ $output == *'has changes'* ]]
     (. "$PROJECT/scripts/lib/steps.sh" && steps_end)
     [ ! -e build/passed ]
 }

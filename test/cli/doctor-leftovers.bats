@@ -254,7 +254,8 @@ sys.stdin.read()' "/dev/shm/mas-lease-$token" 0<>"$T/never" >"$T/held" 3>&- &
     ok stop "$kept"
     run strace -f -o /dev/null -e trace=syncfs -e inject=syncfs:signal=KILL "$MAS" new
     made=$(cd "$store" && find . -maxdepth 1 -type d -name '*-*' ! -name "$kept" -printf '%P')
-    [ "$(grep -c . <<<"$made")" -eq 1 ] && [ ! -e "$ROOT/sessions/$made" ]
+    [ "$(grep -c . <<<"$made")" -eq 1 ]
+    [ ! -e "$ROOT/sessions/$made" ]
     ok doctor --fix # the rest of it
     [ -e "$store/$made/lease" ]
     is_in_order
@@ -270,7 +271,8 @@ sys.stdin.read()' "/dev/shm/mas-lease-$token" 0<>"$T/never" >"$T/held" 3>&- &
     touch -d '25 hours ago' "$store/$kept/lease"
     finds "$store/$made" 'a killed command left the lease of no session'
     mends "$store/$made" 'a killed command left the lease of no session'
-    [ ! -e "$store/$made" ] && [ -e "$store/$kept/lease" ]
+    [ ! -e "$store/$made" ]
+    [ -e "$store/$kept/lease" ]
     is_in_order
 }
 

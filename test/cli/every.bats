@@ -111,7 +111,9 @@ shell_shows() { "$MAS" peek fix solo | grep -qx "$1"; }
     fails 2 every --off x
     fails 2 every --list --off 2
     fails 2 every --list fix
-    [ ! -e "$DIR/every.json" ] && [ ! -e "$ROOT/sessions/.every" ] && [ ! -e "$T/tab" ]
+    [ ! -e "$DIR/every.json" ]
+    [ ! -e "$ROOT/sessions/.every" ]
+    [ ! -e "$T/tab" ]
     ok every -q 2h fix solo "$(head -c 16384 /dev/zero | tr '\0' x)"
 }
 
@@ -146,7 +148,8 @@ shell_shows() { "$MAS" peek fix solo | grep -qx "$1"; }
     [ "$(entry 1 .lateSeconds)" -ge $((7 * 3600)) ]
     session_log "every number=1 agent=solo given 25200 s late"
     next=$(entry 1 .nextMs)
-    [ "$next" -gt "$(date +%s%3N)" ] && [ $(((next / 1000 - $(entry 1 .madeMs) / 1000) % 7200)) -eq 0 ]
+    [ "$next" -gt "$(date +%s%3N)" ]
+    [ $(((next / 1000 - $(entry 1 .madeMs) / 1000) % 7200)) -eq 0 ]
     ok every --list
     [[ $output == *", 420 min late"* ]]
 }

@@ -155,7 +155,8 @@ db.execute("UPDATE agent_session SET agent_session = ? WHERE agent_session = ?",
         *) false ;;
         esac
         "$MAS" doctor --fix >"$T/doctor" || { cat "$T/doctor"; false; }
-        [ ! -e "$ROOT/sessions/$ID/unit/rev" ] && [ ! -e "$ROOT/sessions/$ID/home/rev" ]
+        [ ! -e "$ROOT/sessions/$ID/unit/rev" ]
+        [ ! -e "$ROOT/sessions/$ID/home/rev" ]
         [ "$(sums "$OWN")" = "$before" ]
     done
     ok start "$ID"

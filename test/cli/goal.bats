@@ -49,7 +49,8 @@ MORE='OWN:"echo x >>n"'
     goal "$MORE" --check-with 'sh -c "wc -l <n; echo \"do not ask\"; test $(wc -l <n) -ge 3"'
     [ "$output" = "goal 1: at most 10 rounds" ]
     eventually is_over 1 passed
-    [ "$(of_goal 1 .runs)" = 3 ] && [ "$(wc -l <"$TREE/n")" = 3 ]
+    [ "$(of_goal 1 .runs)" = 3 ]
+    [ "$(wc -l <"$TREE/n")" = 3 ]
     asked >"$T/prompts"
     [ "$(grep -c '^Round ' "$T/prompts")" = 3 ]
     grep -qx 'Round 3 of 10. The check fails: it ended with exit code 1. It printed last:' "$T/prompts"
@@ -96,7 +97,8 @@ MORE='OWN:"echo x >>n"'
     goal_team
     fails 1 goal fix solo --no-wall "$MORE" --check-with false --rounds 2 --wait
     [[ $stderr == "mas: goal 1 is not reached: the check fails after 2 rounds" ]]
-    [ "$(of_goal 1 '[.over, .runs] | join(" ")')" = 'rounds 2' ] && [ "$(wc -l <"$TREE/n")" = 2 ]
+    [ "$(of_goal 1 '[.over, .runs] | join(" ")')" = 'rounds 2' ]
+    [ "$(wc -l <"$TREE/n")" = 2 ]
     fails 1 goal fix solo --no-wall 'think hard' --check-with false --wait
     [[ $stderr == "mas: goal 2 is not reached: the files have not changed in 2 rounds" ]]
     [ "$(of_goal 2 '[.over, .runs] | join(" ")')" = 'unchanged 2' ]
@@ -345,8 +347,11 @@ S
     chmod +x "$T/check"
     fails 1 goal fix solo --no-wall work --check-with "$T/check" --rounds 1 --wait
     asked >"$T/prompt"
-    [ "$output" = 'goal 1: at most 1 round' ] && [[ $stderr == *'fails after 1 round' ]]
-    grep -qxF '| the\x01' "$T/prompt" && grep -qxF '| end' "$T/prompt" && grep -q '^| \.\.\.0*$' "$T/prompt"
+    [ "$output" = 'goal 1: at most 1 round' ]
+    [[ $stderr == *'fails after 1 round' ]]
+    grep -qxF '| the\x01' "$T/prompt"
+    grep -qxF '| end' "$T/prompt"
+    grep -q '^| \.\.\.0*$' "$T/prompt"
     printf '#!/bin/sh\nprintf "%%06000d" 0 | tr 0 "\\001"; exit 1\n' >"$T/check"
     fails 1 goal fix solo --no-wall work --check-with "$T/check" --rounds 1 --wait
     asked | grep 'x01$' | tail -n 1 >"$T/prompt"
@@ -403,7 +408,9 @@ S
     need_machines
     goal_team
     run --separate-stderr on n2 "$MAS" goal fix solo --no-wall work --check-with true
-    [ "$status" = 4 ] && [[ $stderr == *"'fix': it runs on $(uname -n)"* ]] && [ ! -e "$DIR/every.json" ]
+    [ "$status" = 4 ]
+    [[ $stderr == *"'fix': it runs on $(uname -n)"* ]]
+    [ ! -e "$DIR/every.json" ]
     "$MAS" stop -q fix
     goal work --check-with true
     [ "$stderr" = "mas: warning: the session does not run: it begins with 'mas start'" ]

@@ -27,7 +27,8 @@ teardown_more() { close_connections; }
     "$MAS" --host n1 send "${words[@]}" >"$T/got"
     printf '%s\0' 'as n1' --root "$T/n1/root" send "${words[@]}" >"$T/want"
     cmp "$T/want" "$T/got"
-    [ ! -e "$T/n1/home/x" ] && [ ! -e x ]
+    [ ! -e "$T/n1/home/x" ]
+    [ ! -e x ]
     close_connections
     for shell in dash zsh fish tcsh mksh bsd-csh; do
         if ! shell=$(command -v "$shell"); then continue; fi
@@ -38,7 +39,8 @@ teardown_more() { close_connections; }
         "$MAS" --host n1 send "${words[@]}" >"$T/got"
         printf '%s\0' 'as n1' --root "$T/n1/root" send "${words[@]}" >"$T/want"
         cmp "$T/want" "$T/got"
-        [ ! -e "$T/n1/home/x" ] && [ ! -e x ]
+        [ ! -e "$T/n1/home/x" ]
+        [ ! -e x ]
         close_connections
         eventually eval '[ -z "$(find "$T/runtime" -type s)" ]'
     done

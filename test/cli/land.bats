@@ -344,7 +344,8 @@ Body of z'
     [ "$(git -C "$P" rev-list --count "$base..main")" = 4 ]
     [ "$(git -C "$P" merge-base "$base" main)" = "$base" ]
     git -C "$P" log --format='%an|%cn|%B' "$base..main" >"$T/log"
-    grep -qx 'Other Ä|Person|Subject' "$T/log" && grep -qx 'Body of z' "$T/log"
+    grep -qx 'Other Ä|Person|Subject' "$T/log"
+    grep -qx 'Body of z' "$T/log"
     grep -qx 'Person|Person|x: one' "$T/log"
     [ "$(tail -n 1 "$P/c")$(sed -n 3p "$P/c")$(head -n 1 "$P/a")" = personzone ]
     clean
@@ -415,7 +416,8 @@ Body of z'
     before=$(tip)
     work
     ok land "$ID" --push
-    [ "$(at fork)" = "$(main_of)" ] && [ "$(at origin)" = "$before" ]
+    [ "$(at fork)" = "$(main_of)" ]
+    [ "$(at origin)" = "$before" ]
     git -C "$P" config branch.main.pushRemote own
     before=$(tip)
     change z c 1 z

@@ -39,7 +39,8 @@ link_out() {
         is_untouched
         mas doctor
         [ "$output" = 'everything is in order' ]
-        [ -f "$DIR/.session.lock" ] && [ ! -L "$DIR/.session.lock" ]
+        [ -f "$DIR/.session.lock" ]
+        [ ! -L "$DIR/.session.lock" ]
     done
 }
 
@@ -82,7 +83,8 @@ link_out() {
     [[ $output != *$'\n1999\n'* ]]
     mas archive team --rm -o "$T/b.tar.zst"
     [ "$status" -ne 0 ]
-    [ -d "$DIR" ] && [ ! -e "$T/b.tar.zst" ]
+    [ -d "$DIR" ]
+    [ ! -e "$T/b.tar.zst" ]
     rm "$DIR/logs/session.log"
     link_out hard "$DIR/memory.db"
     mas archive team -o "$T/b.tar.zst"

@@ -30,7 +30,8 @@ outside() { "$PYTHON" "$TRY" "$@"; }
 
 @test 'each system call that reaches the machine or its namespaces is denied, and is not without the wall' {
     run inside --require calls -- calls inside </dev/null
-    [ "$status" -eq 0 ] && [[ "$output" =~ ^[0-9]+\ calls$ ]]
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ ^[0-9]+\ calls$ ]]
     run outside calls outside </dev/null
     [ "$status" -eq 0 ] && [[ "$output" =~ ^[0-9]+\ calls$ ]]
 }
@@ -91,11 +92,13 @@ outside() { "$PYTHON" "$TRY" "$@"; }
     mas_wall -- sh -c 'kill -9 $$'
     [ "$status" -eq 137 ]
     run --separate-stderr -127 "$WALL" -- "$T/missing"
-    [ "$status" -eq 127 ] && [ "$stderr" = "mas-wall: cannot find the program '$T/missing'" ]
+    [ "$status" -eq 127 ]
+    [ "$stderr" = "mas-wall: cannot find the program '$T/missing'" ]
     printf 'neither a script nor a program' >"$T/neither"
     chmod +x "$T/neither"
     mas_wall -- "$T/neither"
-    [ "$status" -eq 126 ] && [ "$stderr" = "mas-wall: cannot run '$T/neither': Exec format error" ]
+    [ "$status" -eq 126 ]
+    [ "$stderr" = "mas-wall: cannot run '$T/neither': Exec format error" ]
     printf '#! /nowhere/python3 -u\n' >"$T/script" && chmod +x "$T/script"
     run --separate-stderr -127 "$WALL" -- "$T/script"
     [[ $stderr == "mas-wall: cannot run '$T/script': cannot find its interpreter '/nowhere/python3': "* ]]
@@ -103,7 +106,9 @@ outside() { "$PYTHON" "$TRY" "$@"; }
         '--network none --network 80' '--nested --read /' '--require files'; do
         # shellcheck disable=SC2086 # words
         mas_wall $words -- true
-        [ "$status" -eq 125 ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == 'mas-wall: '* ]]
+        [ "$status" -eq 125 ]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [[ "$stderr" == 'mas-wall: '* ]]
     done
     mas_wall
     [ "$status" -eq 125 ]
@@ -139,7 +144,9 @@ os.wait()'
     tries=(read:"$T/outside/file" list:"$T/outside" write:"$T/outside/file" create:"$T/outside/new" mkdir:"$T/outside/dir"
         symlink:"$T/outside/link" run:"$T/outside/true" remove:"$T/outside/file")
     run inside "${SYSTEM[@]}" --write "$T/inside" -- tries "${tries[@]}"
-    [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 8 ] && [ "$(grep -c ' EACCES$' <<<"$output")" -eq 8 ]
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 8 ]
+    [ "$(grep -c ' EACCES$' <<<"$output")" -eq 8 ]
     run outside tries "${tries[@]}"
     [ "$(grep -c ' ok$' <<<"$output")" -eq 8 ]
 }
@@ -148,7 +155,8 @@ os.wait()'
     need_landlock 1
     tries=(write:"$T/inside/file" create:"$T/inside/new" mkdir:"$T/inside/dir" symlink:"$T/inside/link" remove:"$T/inside/file")
     run inside "${SYSTEM[@]}" --read "$T/inside" -- tries read:"$T/inside/file" list:"$T/inside" "${tries[@]}"
-    [ "$(grep -c ' ok$' <<<"$output")" -eq 2 ] && [ "$(grep -c ' EACCES$' <<<"$output")" -eq 5 ]
+    [ "$(grep -c ' ok$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c ' EACCES$' <<<"$output")" -eq 5 ]
     run inside "${SYSTEM[@]}" --write "$T/inside" -- tries read:"$T/inside/file" list:"$T/inside" "${tries[@]}"
     [ "$(grep -c ' ok$' <<<"$output")" -eq 7 ]
 }
@@ -159,7 +167,8 @@ os.wait()'
     ln -s "$T/outside" "$T/inside/dir"
     run inside "${SYSTEM[@]}" --write "$T/inside" --read "$T/no/such" -- \
         tries read:"$T/inside/link" read:"$T/inside/dir/file" read:"$T/inside/../outside/file" read:"/proc/self/cwd/$T/outside/file"
-    [ "$status" -eq 0 ] && [ "$(grep -c ' EACCES$' <<<"$output")" -eq 3 ]
+    [ "$status" -eq 0 ]
+    [ "$(grep -c ' EACCES$' <<<"$output")" -eq 3 ]
     run inside "${SYSTEM[@]}" --write "$T/outside/file" -- tries write:"$T/outside/file" create:"$T/outside/new"
     [ "$output" = $'write ok\ncreate EACCES' ]
 }
@@ -205,7 +214,8 @@ serve() {
 @test 'network: none at all, by seccomp' {
     serve
     run inside --require network --network none -- tries connect:"$port" listen:0 udp:53 mptcp:"$port"
-    [ "$status" -eq 0 ] && [ "$(grep -c ' EAFNOSUPPORT$' <<<"$output")" -eq 4 ]
+    [ "$status" -eq 0 ]
+    [ "$(grep -c ' EAFNOSUPPORT$' <<<"$output")" -eq 4 ]
     run outside tries connect:"$port" listen:0 udp:53
     [ "$(grep -c ' ok$' <<<"$output")" -eq 3 ]
 }
@@ -259,7 +269,8 @@ serve() {
     run "${leak[@]}"
     [ "$status" -eq 0 ] || skip 'the sanitizer does not work here'
     run "$WALL" -- "${leak[@]}"
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     run "$WALL" -- "${leak[@]}" leak
     [ "$status" -ne 0 ] && [[ "$output" == *'detected memory leaks'* ]]
 }
@@ -284,7 +295,8 @@ serve() {
     run compgen -G "$T/outside/made*" # ld.so of mas-wall would have written it
     [ "$status" -eq 1 ]
     run "$WALL" --environment 9 -- true
-    [ "$status" -eq 125 ] && [[ "$output" == 'mas-wall: cannot read '* ]]
+    [ "$status" -eq 125 ]
+    [[ "$output" == 'mas-wall: cannot read '* ]]
     run "$WALL" --environment x -- true
     [ "$status" -eq 125 ] && [[ "$output" == "mas-wall: cannot use descriptor 'x'"* ]]
 }

@@ -190,7 +190,9 @@ z: 1 commit merged into mas/$L/main" ]
     ok merge "$ID" x y
     cmp large "$C/view/large"
     [ "$(readlink "$C/view/link")" = /nowhere/at/all ]
-    [ -x "$C/view/c" ] && [ ! -e "$C/view/a" ] && [ ! -e "$C/view/b" ]
+    [ -x "$C/view/c" ]
+    [ ! -e "$C/view/a" ]
+    [ ! -e "$C/view/b" ]
     [ "$(sed -n 3p "$C/view/c")" = three ]
     for name in "$nl" "$esc" 'with space' '-dash' $'bad\377utf' binary crlf bare renamed empty deep/d; do
         cmp -- "./$name" "$C/view/$name"

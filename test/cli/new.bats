@@ -540,7 +540,8 @@ preset = claude-tty" ]
     diff <(jq 'del(.project.base, .project.label)' "$config") <(jq 'del(.project.base, .project.label)' "$again/config.json")
     [ "$(jq -r '.project.base + " " + .project.label' "$again/config.json")" = "$(git -C "$P" rev-parse HEAD) second" ]
     [ "$(meta "$output" TEMPLATE)" = duo ]
-    [ -d "$again/unit/lead" ] && [ -f "$again/code/lead/fresh" ]
+    [ -d "$again/unit/lead" ]
+    [ -f "$again/code/lead/fresh" ]
     # from standard input; options go over it
     ok new -q -c - --no-start -t pair -p lead='Else.' <"$config"
     [ "$(prompts "$output")" = $'lead=Else.\nreviewer=Wait.\nThen look.' ]

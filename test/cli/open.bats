@@ -163,7 +163,8 @@ EOF
     [ "$(cat "$SEEN.a")" = new ]
     [ "$(sed 1,4d "$SEEN" | grep '^./dir' | xargs)" = './dir ./dir/deep ./dir/deep/file ./dir/link' ]
     run ! grep -E '^./(\.|up)' "$SEEN"
-    [ ! -e "$copy" ] && [ ! -e "$T/escaped" ]
+    [ ! -e "$copy" ]
+    [ ! -e "$T/escaped" ]
     [ "$(cd "$tree" && find . -type f ! -path './.git/*' -exec sha256sum {} + | sort)" = "$before" ]
     # the program is that which was found, whatever the agent has of its name
     mkdir "$T/here" && mv "$T/my editor" "$T/here/ed"
@@ -173,7 +174,8 @@ EOF
     for path in ".:$PATH" ":$PATH"; do
         rm "$SEEN"
         PATH=$path VISUAL=ed ok open --editor one solo
-        [ -s "$SEEN" ] && [ ! -e "$T/escaped" ]
+        [ -s "$SEEN" ]
+        [ ! -e "$T/escaped" ]
     done
     VISUAL=$T/here/ed
     ENDS=3 fails 1 open --editor one solo

@@ -76,7 +76,8 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     figures() { "$MAS" status "$ID" --json | jq -c '.sessions[0].agents[] | select(.id == "lead").code.changed'; }
     [ "$(figures)" = 0 ]
     mas diff "$ID" lead
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     echo more >>"$W/code/lead/lib/out/in/inner"
     echo new >"$W/code/lead/lib/out/new"
     [ "$(figures)" = 2 ]
@@ -89,7 +90,8 @@ state() { (cd "$P" && find . -printf '%P %m %T@\n' | sort && find . -type f -pri
     [ "$(jq -c '.agents[0] | [.changedFiles, (.files[] | [.path, .status, .added, .hunks[0].lines[-1]])]' <<<"$output")" = \
         '[2,["lib/out/new","added",1,"+new"],["lib/out/in/inner","modified",1,"+more"]]' ]
     mas diff "$ID" lead --since-look
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     # a commit there is one here that names another
     git -C "$W/code/lead/lib/out" add new
     git -C "$W/code/lead/lib/out" commit -qm new
@@ -197,7 +199,8 @@ advance_out() {
     git -C "$P" mv lib/out vendor
     git -C "$P" commit -qm moved
     mas sync "$ID" --project
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     ok sync "$ID" lead
     for tree in lead view; do
         [ "$(cat "$W/code/$tree/vendor/outer" "$W/code/$tree/vendor/in/inner" | xargs)" = 'outer inner' ]
@@ -208,7 +211,8 @@ advance_out() {
     git -C "$P" rm -qf vendor
     git -C "$P" commit -qm other
     mas sync "$ID" --project
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     ok sync "$ID" lead
     for tree in lead view; do
         [ "$(cat "$W/code/$tree/more/inner")" = inner ]
@@ -291,10 +295,12 @@ link_of() { git -C "$1" rev-parse "HEAD:$2"; }
     commit_inside
     fails 4 rm "$ID"
     mas merge "$ID" lead
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [ "$(cat "$W/code/view/lib/out/agent" "$W/code/view/lib/out/in/inner" | xargs)" = 'agent inner more' ]
     mas land "$ID"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     [[ $output == *$'\n'"submodules are at other commits; get their files with: git -C $P submodule update" ]]
     [ "$(link_of "$P" lib/out)" = "$X" ]
     [ "$(git -C "$P/lib/out" rev-parse "refs/mas/landed/$X")" = "$X" ]
@@ -308,7 +314,8 @@ link_of() { git -C "$1" rev-parse "HEAD:$2"; }
     [ "$(cat "$P/lib/out/agent")" = again ]
     advance_out second
     mas sync "$ID" --project
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     ok sync "$ID" lead
     [ "$(cat "$A/lib/out/second" "$A/lib/out/agent" | xargs)" = 'second again' ]
     [ "$(git -C "$A/lib/out" rev-parse HEAD)" = "$(link_of "$P" lib/out)" ]
@@ -409,7 +416,8 @@ fetch it there first, from where it was made" ]
     [[ $stderr == *"lead, submodule 'new': "*" not landed"* ]]
     X=$(git -C "$A/new" rev-parse HEAD)
     mas merge "$ID" lead
-    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
     ok land "$ID"
     [[ $output != *submodules* ]] # it is not checked out
     [ "$(git -C "$P" rev-parse "refs/mas/landed/$X")" = "$X" ]
@@ -468,7 +476,9 @@ fetch it there first, from where it was made" ]
     make_on "$P"
     A=$W/code/lead
     [ "$(cat "$A/lib/out/outer")" = outer ]
-    [ ! -e "$A/.git/x" ] && [ ! -e "$A/../x" ] && [ ! -e "$A/lib/out/.git" ]
+    [ ! -e "$A/.git/x" ]
+    [ ! -e "$A/../x" ]
+    [ ! -e "$A/lib/out/.git" ]
     mkdir "$T/away"
     cp -a "$T/outer/." "$T/away"
     before=$(find "$T/away" -printf '%P %m %T@\n' | sort)

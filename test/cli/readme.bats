@@ -215,7 +215,8 @@ action_of() {
     [ "$(tail -n 1 "$T/picture.svg")" = '</svg>' ]
     # it moves, and ends where it stays without that
     ms=$(sed -nE 's/.*animation:([0-9]+)ms.*/\1/p' "$PROJECT/$picture")
-    [ "$ms" -gt 15000 ] && [ "$ms" -lt 22000 ]
+    [ "$ms" -gt 15000 ]
+    [ "$ms" -lt 22000 ]
     grep -q '^g\.t.*;visibility:visible}@keyframes' "$PROJECT/$picture"
 }
 

@@ -644,7 +644,8 @@ wait for it; what it does now: mas logs shop  (all jobs: mas list)" ]
     [[ $stderr = *'mas rm gpu:SESSION...' ]]
     ok rm gpu:shop
     [ ! -e "$STORE/$ID" ]
-    [ -d "$ROOT/sessions/$ID" ] && [ -d "$ROOT/sessions/$other" ]
+    [ -d "$ROOT/sessions/$ID" ]
+    [ -d "$ROOT/sessions/$other" ]
     fails 3 logs gpu:shop
 }
 

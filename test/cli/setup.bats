@@ -342,7 +342,8 @@ EOF
     [ "$(setup_of changed)" = 1 ]
     "$MAS" restart "$ID" solo
     eventually is_live
-    [ ! -e "$T/ran" ] && [ ! -e "$T/bad" ]
+    [ ! -e "$T/ran" ]
+    [ ! -e "$T/bad" ]
     # a forged record names a script that nobody has allowed
     sum=$(sha256sum <"$DIR/code/solo/.mas/setup" | cut -d' ' -f1)
     sed -i "s/^HASH=.*/HASH=$sum/" "$DIR/code.git/setup/.script"

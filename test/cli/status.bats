@@ -327,7 +327,9 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     local first now
     first=$(seen)
     now=$(date +%s%3N)
-    [ "$first" -gt 0 ] && [ "$first" -le "$now" ] && [ "$first" -gt $((now - 60000)) ]
+    [ "$first" -gt 0 ]
+    [ "$first" -le "$now" ]
+    [ "$first" -gt $((now - 60000)) ]
     commit solo c c
     look_again solo
     eventually prints '1 0 0' figures solo

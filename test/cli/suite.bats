@@ -23,10 +23,12 @@ BATS
     run=$!
     eventually test -e "$T/told.whole"
     read -r job place <"$T/told.whole"
-    [ -d "$job" ] && [ -d "$place" ]
+    [ -d "$job" ]
+    [ -d "$place" ]
     kill -TERM "$run"
     wait "$run" || [ $? -eq 130 ]
-    [ ! -e "$job" ] && [ ! -e "$place" ]
+    [ ! -e "$job" ]
+    [ ! -e "$place" ]
     run ! grep -lsF -e "$place" -e "$job" /proc/[0-9]*/cmdline /proc/[0-9]*/environ
     run ! grep -F "$place" /proc/self/mountinfo
 }

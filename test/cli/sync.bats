@@ -45,8 +45,11 @@ line'
     "$MAS" merge -q "$ID" x
     mas sync "$ID" y
     [ "$output" = 'y: updated' ]
-    [ -f "$C/y/d" ] && [ ! -e "$C/y/a" ] && [ -x "$C/y/b" ] && [ -L "$C/y/link" ] && [ -e "$C/y/new
-line" ]
+    [ -f "$C/y/d" ]
+    [ ! -e "$C/y/a" ]
+    [ -x "$C/y/b" ]
+    [ -L "$C/y/link" ]
+    [ -e "$C/y/new"$'\n'line ]
     [ -z "$(git -C "$C/y" status --porcelain)" ]
 }
 

@@ -64,8 +64,11 @@ make_both() {
     ok try team x
     [ "$output" = "x: 7 files, and 4 gone, in $P" ]
     shows x
-    [ ! -e "$P/c" ] && [ -x "$P/run.sh" ] && [ "$(readlink "$P/new/link")" = deep/file ]
-    [ -f "$P/dir" ] && [ "$(cat "$P/f/inside")" = inside ]
+    [ ! -e "$P/c" ]
+    [ -x "$P/run.sh" ]
+    [ "$(readlink "$P/new/link")" = deep/file ]
+    [ -f "$P/dir" ]
+    [ "$(cat "$P/f/inside")" = inside ]
     [ -z "$(git -C "$P" log --oneline "HEAD..mas/$L/x" 2>/dev/null)" ]
     ok try
     [[ ${lines[1]} == "team"*"x"*"$P" ]]
@@ -174,7 +177,8 @@ make_both() {
         ok try --json team x
         [ "$(echo "$output" | jq -r '.held[]' | sort | xargs)" = \
             'fixture/config fixture/hooks/post-x lefthook.toml lib/HEAD tools/hooks/pre-commit' ]
-        [ -e "$P/tools/fine" ] && [ -e "$P/head/fine" ]
+        [ -e "$P/tools/fine" ]
+        [ -e "$P/head/fine" ]
         ok try --off
     done
     git -C "$P" config core.hooksPath /nowhere
@@ -205,7 +209,8 @@ make_both() {
     ln -s "$T/outside" "$P/d"
     remember
     ok try team x
-    [ "$(cat "$P/d/file")" = theirs ] && [ ! -L "$P/d" ]
+    [ "$(cat "$P/d/file")" = theirs ]
+    [ ! -L "$P/d" ]
     [ "$(cat "$T/outside/file")" = mine ]
     # the person puts a link there meanwhile
     mv "$P/d" "$T/moved" && ln -s "$T/outside" "$P/d"
@@ -279,14 +284,16 @@ make_both() {
     ok try team x
     shows x
     [ ! -e "$P/new" ] || [ -z "$(find "$P/new" -type f)" ]
-    [ -f "$P/dir/one" ] && [ -f "$P/late" ]
+    [ -f "$P/dir/one" ]
+    [ -f "$P/late" ]
     [ "$(stat -c '%i %y %z' "$P/run.sh")" = "$was" ]
     ok try team x
     [ "$output" = "x: no file differs in $P" ]
     change y a 2 other
     ok try team y
     shows y
-    [ ! -e "$P/late" ] && [ "$(head -n 1 "$P/a")" = 'a 1' ]
+    [ ! -e "$P/late" ]
+    [ "$(head -n 1 "$P/a")" = 'a 1' ]
     ok try
     [[ ${lines[1]} == "team"*"y"* ]]
     ok try --off
@@ -395,13 +402,15 @@ make_both() {
     ok try --off
     [[ $stderr == *'the index was changed meanwhile'*'HEAD has moved meanwhile'* ]]
     [ -z "$(git -C "$P" status --porcelain)" ]
-    [ "$(head -n 1 "$P/a")" = 'a 1' ] && [ -e "$P/mine" ]
+    [ "$(head -n 1 "$P/a")" = 'a 1' ]
+    [ -e "$P/mine" ]
     # a commit of the agent's: it stays in the history, and the files are back
     ok try team x
     git -C "$P" add -A && git -C "$P" commit -qm all
     ok try --off
     [ "$(git -C "$P" show HEAD:a | head -n 1)" = one ]
-    [ "$(head -n 1 "$P/a")" = 'a 1' ] && [ ! -e "$P/new" ]
+    [ "$(head -n 1 "$P/a")" = 'a 1' ]
+    [ ! -e "$P/new" ]
     git -C "$P" reset -q --hard HEAD^
     # a switch to a branch where other files differ
     git -C "$P" branch other && git -C "$P" checkout -q other && echo o >"$P/b" && git -C "$P" commit -qam o
@@ -409,7 +418,8 @@ make_both() {
     ok try team x
     git -C "$P" checkout -q other
     ok try --off
-    [ -z "$(git -C "$P" status --porcelain)" ] && [ "$(cat "$P/b")" = o ]
+    [ -z "$(git -C "$P" status --porcelain)" ]
+    [ "$(cat "$P/b")" = o ]
     git -C "$P" checkout -q main
     # a pull
     git clone -q "$P" "$T/up" && echo up >"$T/up/b" && git -C "$T/up" commit -qam up
@@ -417,12 +427,14 @@ make_both() {
     ok try team x
     git -C "$P" pull -q --ff-only up main
     ok try --off
-    [ -z "$(git -C "$P" status --porcelain)" ] && [ "$(cat "$P/b")" = up ]
+    [ -z "$(git -C "$P" status --porcelain)" ]
+    [ "$(cat "$P/b")" = up ]
     # what was tried is reset by the person: nothing of it is worth keeping
     ok try team x
     git -C "$P" checkout -q -- . && git -C "$P" clean -fdq
     ok try --off
-    [ -z "$(git -C "$P" status --porcelain)" ] && [ ! -e "$P/.git/mas-kept" ]
+    [ -z "$(git -C "$P" status --porcelain)" ]
+    [ ! -e "$P/.git/mas-kept" ]
     # what was staged meanwhile stays staged
     ok try team x
     git -C "$P" add a

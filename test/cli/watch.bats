@@ -211,10 +211,12 @@ MEND='OWN:"echo mended >a; git add -A; git -c user.name=A -c user.email=a@b comm
     comment IC_3 alice COLLABORATOR 'the last one'
     look_until rounds 3
     eventually asked_for '| the last one'
-    [ "$(asked | grep -c 'please rename it')" = 1 ] && [ "$(asked | grep -c 'not so')" = 1 ]
+    [ "$(asked | grep -c 'please rename it')" = 1 ]
+    [ "$(asked | grep -c 'not so')" = 1 ]
     run ! asked_for 'eve '
     run ! asked_for 'wants it'
-    [ "$(grep -c alice/permission "$T/calls")" = 1 ] && [ "$(grep -c carl/permission "$T/calls")" = 1 ]
+    [ "$(grep -c alice/permission "$T/calls")" = 1 ]
+    [ "$(grep -c carl/permission "$T/calls")" = 1 ]
     grep -q '^api repos/{owner}/{repo}/collaborators/dora/permission$' "$T/calls"
     run ! grep -q 'x/permission' "$T/calls"
     comment IC_4 alice OWNER 'one more'
@@ -249,7 +251,8 @@ MEND='OWN:"echo mended >a; git add -A; git -c user.name=A -c user.email=a@b comm
     check FAILURE
     look_until is_over asks
     says "PR #12 asks: somebody else has pushed ${mine:0:12} to it"
-    [ "$(remote_head)" = "$mine" ] && rounds 0
+    [ "$(remote_head)" = "$mine" ]
+    rounds 0
     # back to what mas has not pushed last
     git --git-dir="$T/remote.git" update-ref refs/heads/mas/fix "$(main_head)"
     ok land fix --pr --watch

@@ -20,7 +20,8 @@ nothing_left() { [ -z "$(find "$1" -name '.new-*' -o -name '.old-*' -o -name '*.
 @test "a root is made and brought up to date" {
     there init "$T/there"
     was_there
-    [ -s "$T/there/templates/solo/template.ini" ] && [ -s "$T/there/templates/agents.ini" ]
+    [ -s "$T/there/templates/solo/template.ini" ]
+    [ -s "$T/there/templates/agents.ini" ]
     diff -r -x .shipped "$T/there/templates" "$PROJECT/templates"
     nothing_left "$T/there"
 }

@@ -124,7 +124,8 @@ print(rc, os.strerror(ctypes.get_errno()))')" = '-1 Invalid argument' ]
     local here there
     clock_off n3 3600
     here=$(date +%s) there=$(as n3 date +%s)
-    [ $((there - here)) -ge 3599 ] && [ $((there - here)) -lt 3660 ]
+    [ $((there - here)) -ge 3599 ]
+    [ $((there - here)) -lt 3660 ]
     as n3 /usr/bin/python3 -c '
 import time, sys
 first = time.time()

@@ -199,8 +199,10 @@ most() { as "$1" tail -n 1 /home/ann/most; }
     acts_as n1 'case $* in *"receive hold"*) exec /usr/bin/time -o /home/ann/most -f %M mas "$@" ;; esac; exec mas "$@"'
     as front /usr/bin/time -o /home/ann/most -f %M mas move -q shop n1
     echo "$mb MB: front $(most front) KiB, n1 $(most n1) KiB"
-    [ "$(most front)" -gt 1000 ] && [ "$(most n1)" -gt 1000 ]
-    [ "$(most front)" -lt 65536 ] && [ "$(most n1)" -lt 65536 ]
+    [ "$(most front)" -gt 1000 ]
+    [ "$(most n1)" -gt 1000 ]
+    [ "$(most front)" -lt 65536 ]
+    [ "$(most n1)" -lt 65536 ]
     acts_normally
     has_arrived
 }

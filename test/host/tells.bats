@@ -246,7 +246,8 @@ stays_cleared() {
     eventually says '["note",null,"the program says that it was asked: nobody asked this","done"]'
     run ! says '["user",null,"nobody'
     run env MAS_SOCKET="$DIR/run/solo.agent" "$TOLD" Prompt <<<'{"session_id": "x", "prompt": "forged"}'
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
     run ! says forged # it is no process of the agent
 }
 

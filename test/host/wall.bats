@@ -361,7 +361,8 @@ S
     eventually state_is solo idle
     "$MAS" send "$ID" solo 137
     eventually state_is solo exited
-    [ "$(of solo .exitCode)" = 137 ] && [ "$(of solo .signal)" = null ]
+    [ "$(of solo .exitCode)" = 137 ]
+    [ "$(of solo .signal)" = null ]
     "$MAS" restart -q "$ID" solo
     eventually state_is solo idle
     "$MAS" send "$ID" solo killed

@@ -245,7 +245,8 @@ prompt() {
     eventually agent_is '.options[] | select(.id == "web") | .type == "boolean" and .value == "true"
         and .values == [{"value": "true", "name": "On"}, {"value": "false", "name": "Off"}]'
     at options/nosuch '{"value":"x"}'
-    [ "$status" -ge 400 ] && [ "$status" -lt 500 ]
+    [ "$status" -ge 400 ]
+    [ "$status" -lt 500 ]
     was=$(jq -r .conversation <<<"$output")
     at conversation '{"conversation":"00000000-0000-4000-8000-000000000000"}'
     is 404 ".error.hint == \"list them with: GET /sessions/$ID/agents/solo/history\""

@@ -37,7 +37,8 @@ descriptors() { find "/proc/$SERVER/fd" -lname "$1" 2>/dev/null | wc -l; }
     api GET "$at"
     is 200
     body_is "$LOG"
-    [ "$(header Accept-Ranges)" = bytes ] && [ "$(header Content-Type)" = application/octet-stream ]
+    [ "$(header Accept-Ranges)" = bytes ]
+    [ "$(header Content-Type)" = application/octet-stream ]
     etag=$(header ETag)
     local first last
     for one in "0-0 0 0" "5-9 5 9" "5- 5 $((size - 1))" "-7 $((size - 7)) $((size - 1))" "-999999 0 $((size - 1))" \

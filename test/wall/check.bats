@@ -34,7 +34,8 @@ SH
 }
 @test "a check leaves the wall of its agent" {
     both_ways break_out
-    [ ! -e "$T/ran" ] && [ ! -e "$DIR/code.git/planted" ]
+    [ ! -e "$T/ran" ]
+    [ ! -e "$DIR/code.git/planted" ]
     log | grep -q "cannot open\|No such file"
 }
 
@@ -120,7 +121,8 @@ SH
     [[ $stderr == *"cannot put up the wall of agent 'bad': bubblewrap does not work here"* ]]
     [[ $stderr == *$'\n'*'bwrap'* ]]
     [ "$(tip)" = "$old" ]
-    [ ! -e "$DIR/code.git/check" ] && [ ! -s "$DIR/logs/check.log" ]
+    [ ! -e "$DIR/code.git/check" ]
+    [ ! -s "$DIR/logs/check.log" ]
     # Landlock alone, where the kernel has it
     "$MAS" stop -q "$ID"
     sed -i 's/^wall.level = require/wall.level = try/' "$ROOT/templates/agents.ini" "$ROOT/mas.ini"
