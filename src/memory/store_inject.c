@@ -242,6 +242,7 @@ int store_injection(struct store *store, int64_t query, int64_t before,
     if (budget->since == 0 &&
         read_compaction(store, query, before, budget, &summary, &rest.since, err) == -1)
         return -1;
+    rest.all -= summary.len < rest.all ? summary.len : rest.all;
     int rc = read_back(store, query, before, &lines, err);
     size_t count = rc == 0 ? choose(&lines) : 0;
     if (count > 0) {

@@ -299,6 +299,12 @@ TEST(what_a_compaction_left_stands_for_what_was_before)
                "<message role=\"user\">new</message>\n<message role=\"agent\">neu</message>\n");
     budget.messages = 0;
     check_told(store, query, INT64_MAX, &budget, "");
+    budget = plenty;
+    for (budget.all = 100; budget.all < 1000; budget.all += 10) {
+        _cleanup_str_ struct str text = STR_INIT;
+        WELL(store_injection(store, query, INT64_MAX, &budget, &text, &err));
+        CHECK(text.len <= budget.all);
+    }
 }
 
 TEST(prompts_that_were_cut_off_are_found)
