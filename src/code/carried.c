@@ -213,7 +213,7 @@ int carried_hold(const struct root *root, const char *id, size_t len, const char
 
     /* a sweep sees it locked */
     if (dir == -1 || file_lock(dir, name, LOCK_TRY, "", &held, err) == -1)
-        return -1;
+        return dir == -1 ? -1 : err_wrap(err, "cannot take the files that git ignores");
     fd_closep(&lock);
     int rc = fchmod(held, 0600) == -1 || ftruncate(held, 0) == -1 ||
                      copy_bytes(from, held, len, got) == -1

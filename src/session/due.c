@@ -156,7 +156,10 @@ int due_run_mas(const struct due *due, const char *const *words, int timeout_ms,
     if (result.status == 0)
         return 0;
     const char *text = str_text(&result.err);
+    text += str_starts(text, "mas: ") ? strlen("mas: ") : 0;
     str_add_visible(&said, text, strcspn(text, "\n"));
+    if (said.len == 0)
+        str_addf(&said, "'mas %s' ended without a word", words[0]);
     return err_set(err, MAS_FAILED, "%s", str_text(&said));
 }
 

@@ -271,6 +271,7 @@ static int make(const struct root *root, const char *exe, enum timer *ret, struc
     if (timer_check(root, exe, err) == -1)
         return -1;
     if (systemctl("show-environment", NULL, NULL) && has_units(root, exe, true, &why)) {
+        (void)has_line(root, exe, -1); /* of a time when there was no systemd */
         *ret = TIMER_SYSTEMD;
         return 0;
     }
