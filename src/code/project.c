@@ -119,32 +119,34 @@ static int check_tree(const struct project *project, const struct git *git, stru
                              project->path);
 }
 
-/* Finds the repository and what kind it is. */
+/* Finds the repository and what kind it is. A path is asked for last, as it may have line breaks.
+ */
 static int find_repository(struct project *project, int cwd, bool bare, struct err *err)
 {
     const struct git git = {.cwd = cwd, .dir = bare ? project->path : NULL};
-    _cleanup_free_ char *kind = NULL;
+    _cleanup_free_ char *text = NULL;
+    char *lines[3];
 
-    if (git_text(&git, GIT_ARGS("rev-parse", "--path-format=absolute", "--git-common-dir"),
-                 &project->dir, err) == -1) {
+    if (git_text(&git,
+                 GIT_ARGS("rev-parse", "--is-shallow-repository", "--show-object-format",
+                          "--path-format=absolute", "--git-common-dir"),
+                 &text, err) == -1) {
         bool foreign = strstr(err->text, "dubious ownership") != NULL;
         err->code = MAS_USAGE;
         (void)err_wrap(err, "cannot use project '%s'", project->path);
         return foreign ? err_hint(err, "use a clone of your own: git clone DIR")
                        : err_hint(err, "make it a repository with: git init");
     }
+    if (!str_fields(text, '\n', lines, ARRAY_LEN(lines)))
+        return err_set(err, MAS_FAILED, "git rev-parse printed '%s'", text);
+    project->shallow = strcmp(lines[0], "true") == 0;
+    project->format = mem_dup(lines[1]);
+    project->dir = mem_dup(lines[2]);
     if (check_owner(project->dir, err) == -1)
         return -1;
     if (!bare && git_text(&git, GIT_ARGS("rev-parse", "--show-toplevel"), &project->top, err) == -1)
         return err_wrap(err, "cannot use project '%s'", project->path);
-    if (git_text(&git, GIT_ARGS("rev-parse", "--is-shallow-repository", "--show-object-format"),
-                 &kind, err) == -1)
-        return err_wrap(err, "cannot use project '%s'", project->path);
-    if (check_tree(project, &git, err) == -1)
-        return -1;
-    project->shallow = str_starts(kind, "true");
-    project->format = mem_dup(kind + strcspn(kind, "\n") + 1);
-    return 0;
+    return check_tree(project, &git, err);
 }
 
 static int refuse_ref(const struct project *project, const char *ref, const char *why,
@@ -160,20 +162,17 @@ static int find_commit(struct project *project, const struct git *git, const cha
 {
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", name);
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-    struct err ignored = ERR_INIT;
     char base[GIT_OID_TEXT];
 
-    if (git_run(git, GIT_ARGS("rev-parse", "--verify", "--quiet", "--end-of-options", commit), NULL,
-                &result, err) == -1)
+    if (git_run(git, GIT_ARGS("rev-parse", "--revs-only", commit, "--symbolic-full-name", name),
+                NULL, &result, err) == -1)
         return -1;
-    const char *text = str_text(&result.out);
-    _cleanup_free_ char *line = mem_dupn(text, strcspn(text, "\n"));
-    *ret_found = result.status == 0 && git_parse_oid(line, base);
+    _cleanup_free_ char *text = mem_dup(str_text(&result.out));
+    char *full = text, *line = strsep(&full, "\n");
+    *ret_found = result.status == 0 && full != NULL && git_parse_oid(line, base);
     if (!*ret_found)
         return 0;
-    _cleanup_free_ char *full = NULL;
-    if (git_text(git, GIT_ARGS("rev-parse", "--symbolic-full-name", name), &full, &ignored) == -1)
-        full = mem_dup("");
+    full[strcspn(full, "\n")] = '\0'; /* "" for a commit that is named by itself */
     if (str_starts(full, "refs/mas/"))
         return refuse_ref(project, name, "refs/mas/ belongs to mas", err);
     project->base = mem_dup(base);

@@ -543,10 +543,12 @@ char *git_version(struct err *err)
 
 int git_check(struct err *err)
 {
-    _cleanup_free_ char *version = git_version(err);
+    static bool good; /* it is the same git as long as this process lives */
+    _cleanup_free_ char *version = good ? NULL : git_version(err);
 
-    if (version == NULL || !git_version_is_old(version))
-        return version != NULL ? 0 : -1;
+    good = good || (version != NULL && !git_version_is_old(version));
+    if (good || version == NULL)
+        return good ? 0 : -1;
     return err_set(err, MAS_FAILED, "cannot use 'git version %s': git %d.%d or newer is needed",
                    version, VERSION_MAJOR, VERSION_MINOR);
 }
