@@ -225,7 +225,7 @@ int call_show_wrong(const struct diagnostics *wrong, int code, struct err *err);
 /* Runs the command on the machines of the sessions that are named NAME:SESSION, where mas.ini has
  * a host NAME, one after the other, and takes these sessions from the call. Those that a command
  * acts on as jobs (cmd->job) stay, as ids in call->jobs: call_select() finds
- * no session by them. *ret_done: no session is left. See cli/remote.h. */
+ * no session by them. *ret_done: no session is left. See cli/remote/remote.h. */
 int call_go_elsewhere(struct call *call, bool *ret_done, int *ret_code, struct err *err);
 /* Runs a command with --all-hosts. *ret_code is the first exit code but 0 of a
  * machine. See cli/all_hosts.h. */

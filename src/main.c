@@ -1,6 +1,6 @@
 #include "base/suggest.h"
 #include "cli/brokered.h"
-#include "cli/remote.h"
+#include "cli/remote/remote.h"
 #include "cli/suggest.h"
 #include "cmd.h"
 #include "fleet/seal.h"

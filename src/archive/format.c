@@ -2,7 +2,7 @@
 
 #include "code/repo.h"
 #include "store/every.h"
-#include "store/session_limits.h"
+#include "store/limits/session_limits.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 

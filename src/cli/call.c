@@ -1,6 +1,6 @@
 /* The functions of cmd.h that find the root and the session of a call. */
 #include "cli/jobs.h"
-#include "cli/remote.h"
+#include "cli/remote/remote.h"
 #include "cli/roots.h"
 #include "client/survey.h"
 #include "cmd.h"

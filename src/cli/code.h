@@ -6,7 +6,7 @@
 #include "cli/held_output.h"
 #include "cli/targets.h"
 #include "cmd.h"
-#include "code/land.h"
+#include "code/land/land.h"
 #include "code/merge.h"
 #include "code/repo.h"
 #include "session/walled_run.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "code/parcel.h"
+#include "code/land/parcel.h"
 #include "code/setup.h"
 
 /* Returns true if this process acts for an agent: below an agent's supervisor or, where nobody has

@@ -1,6 +1,6 @@
 /*
  * `mas new --host HOST` where Slurm places the session. Where ssh reaches the host, the command
- * runs there; see cli/remote.h.
+ * runs there; see cli/remote/remote.h.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
 #include "cli/print.h"
 #include "cli/roots.h"
 #include "cli/table.h"
-#include "store/login_quota.h"
+#include "store/limits/login_quota.h"
 
 enum { SHORT = 6 }; /* letters of a login that people see */
 

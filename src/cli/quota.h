@@ -1,4 +1,5 @@
-/* `mas usage --quota`: what is used of the windows of the providers (store/login_quota.h). */
+/* `mas usage --quota`: what is used of the windows of the providers (store/limits/login_quota.h).
+ */
 #pragma once
 
 #include "cmd.h"

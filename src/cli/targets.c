@@ -10,7 +10,7 @@
 #include "base/suggest.h"
 #include "base/time.h"
 #include "model/target.h"
-#include "session/errand.h"
+#include "session/errand/errand.h"
 #include "session/life.h"
 
 static void shift(struct call *call)

@@ -2,7 +2,7 @@
 
 #include "base/value.h"
 #include "model/message.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/file.h"
 
 char *words_join(const struct call *call)

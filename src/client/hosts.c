@@ -9,7 +9,7 @@
 #include "client/hosts.h"
 
 #include "base/time.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/file.h"
 #include "os/loop.h"
 #include "os/path.h"

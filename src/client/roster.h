@@ -14,7 +14,7 @@
 #include "base/id.h"
 #include "client/hosts.h"
 #include "model/agent_status.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/root.h"
 #include "store/session.h"
 

@@ -11,9 +11,9 @@
 #include "code/work.h"
 #include "memory/budgets.h"
 #include "os/proc.h"
+#include "store/limits/session_limits.h"
 #include "store/placement.h"
 #include "store/ports.h"
-#include "store/session_limits.h"
 #include "store/workspace.h"
 
 /* ---- budgets, limits and walls */

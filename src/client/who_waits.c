@@ -11,7 +11,7 @@
 #include "client/survey.h"
 #include "model/attention.h"
 #include "os/path.h"
-#include "store/waiting.h"
+#include "store/limits/waiting.h"
 #include "store/workspace.h"
 
 enum { BATCH = 16 }; /* hosts that are asked at the same time */

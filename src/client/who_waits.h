@@ -1,15 +1,15 @@
 /*
- * Who waits for a person: the register of the root (store/waiting.h), and what the hosts say of its
- * entries.
+ * Who waits for a person: the register of the root (store/limits/waiting.h), and what the hosts say
+ * of its entries.
  */
 #pragma once
 
 #include "base/id.h"
 #include "model/agent_status.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/config.h"
+#include "store/limits/waiting.h"
 #include "store/root.h"
-#include "store/waiting.h"
 
 /* An agent that waits, as its host says. */
 struct waiter {

@@ -10,7 +10,7 @@
 #include "cli/installed.h"
 #include "cli/print.h"
 #include "os/proc.h"
-#include "session/outside.h"
+#include "session/outside/outside.h"
 #include "store/workspace.h"
 
 enum {

@@ -5,13 +5,13 @@
  * which it sees that the other machine has gone.
  */
 
-#include "code/carried.h"
+#include "code/land/carried.h"
 #include "base/number.h"
 #include "base/sha.h"
 #include "cli/code.h"
 #include "cli/print.h"
 #include "cmd.h"
-#include "code/parcel.h"
+#include "code/land/parcel.h"
 #include "os/loop.h"
 
 enum { HOLD_MS = 60 * 60 * 1000 }; /* `mas new` may ask a person first */

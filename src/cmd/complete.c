@@ -12,7 +12,7 @@
 #include "client/survey.h"
 #include "cmd.h"
 #include "model/target.h"
-#include "session/outside.h"
+#include "session/outside/outside.h"
 #include "store/template.h"
 
 static void offer(const struct typed *typed, const char *word)

@@ -1,10 +1,10 @@
 /*
- * session/doctor.h has the checks; that of memory.db is given to it from here. Findings are printed
- * as they came, but the table shows a note that several sessions share once. A note is no problem:
- * the command fails only if something is left to repair.
+ * session/doctor/doctor.h has the checks; that of memory.db is given to it from here. Findings are
+ * printed as they came, but the table shows a note that several sessions share once. A note is no
+ * problem: the command fails only if something is left to repair.
  */
 
-#include "session/doctor.h"
+#include "session/doctor/doctor.h"
 
 #include "base/id.h"
 #include "base/json.h"

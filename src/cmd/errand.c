@@ -1,7 +1,7 @@
-/* The process of an errand: session/errand.h has how it goes, the kinds are here. */
-#include "session/errand.h"
-#include "cli/goal.h"
-#include "cli/pr_watch.h"
+/* The process of an errand: session/errand/errand.h has how it goes, the kinds are here. */
+#include "session/errand/errand.h"
+#include "cli/errand/goal.h"
+#include "cli/errand/pr_watch.h"
 #include "cmd.h"
 #include "os/path.h"
 

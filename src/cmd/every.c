@@ -1,9 +1,10 @@
 /*
  * `mas every`: entries are added, listed, removed and run by hand; and `mas tick`, which the timer
- * of the root runs. store/every.h has the entries, session/tick.h a run, session/timer.h the timer.
+ * of the root runs. store/every.h has the entries, session/errand/tick.h a run,
+ * session/errand/timer.h the timer.
  */
 #include "base/time.h"
-#include "cli/entries.h"
+#include "cli/errand/entries.h"
 #include "cli/print.h"
 #include "cli/words.h"
 #include "client/roster.h"
@@ -14,9 +15,9 @@
 #include "os/path.h"
 #include "os/zone.h"
 #include "session/env.h"
+#include "session/errand/tick.h"
+#include "session/errand/timer.h"
 #include "session/launch.h"
-#include "session/tick.h"
-#include "session/timer.h"
 
 static const struct opt opts[] = {
     {0, "at", "TIME", "once: 'tomorrow 07:00', +2h, '2026-12-24 18:00'"},

@@ -1,11 +1,11 @@
 /*
- * `mas goal`: begins a goal, and lists and ends them. cli/goal.h has what becomes of one,
- * session/errand.h the process.
+ * `mas goal`: begins a goal, and lists and ends them. cli/errand/goal.h has what becomes of one,
+ * session/errand/errand.h the process.
  */
-#include "cli/goal.h"
+#include "cli/errand/goal.h"
 
 #include "base/time.h"
-#include "cli/entries.h"
+#include "cli/errand/entries.h"
 #include "cli/print.h"
 #include "cli/words.h"
 #include "cmd.h"

@@ -20,9 +20,9 @@
 #include "session/launch.h"
 #include "session/notice.h"
 #include "session/walled_run.h"
+#include "store/limits/session_limits.h"
+#include "store/limits/session_quota.h"
 #include "store/session.h"
-#include "store/session_limits.h"
-#include "store/session_quota.h"
 #include "store/usage.h"
 
 #include <sys/resource.h>

@@ -9,7 +9,7 @@
 #include "cli/print.h"
 #include "cli/table.h"
 #include "protocol/host.h"
-#include "session/outside.h"
+#include "session/outside/outside.h"
 
 static const struct opt opts[] = {
     {0, "delete", "ID", "delete this session from what the agent keeps"},

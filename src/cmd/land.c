@@ -5,13 +5,13 @@
  * the next `mas land` makes up for it.
  */
 
-#include "code/land.h"
+#include "code/land/land.h"
 #include "cli/code.h"
+#include "cli/errand/pr_watch.h"
 #include "cli/person.h"
-#include "cli/pr_watch.h"
 #include "cli/print.h"
 #include "client/survey.h"
-#include "code/carried.h"
+#include "code/land/carried.h"
 #include "code/merge.h"
 #include "fleet/carry.h"
 

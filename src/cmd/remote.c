@@ -6,9 +6,9 @@
 
 #include "base/json.h"
 #include "cli/print.h"
-#include "cli/remote_add.h"
-#include "cli/remote_check.h"
-#include "cli/remote_forward.h"
+#include "cli/remote/remote_add.h"
+#include "cli/remote/remote_check.h"
+#include "cli/remote/remote_forward.h"
 #include "cli/table.h"
 #include "cmd.h"
 

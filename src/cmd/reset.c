@@ -2,7 +2,7 @@
 
 #include "cli/print.h"
 #include "cli/targets.h"
-#include "session/errand.h"
+#include "session/errand/errand.h"
 
 static const struct opt opts[] = {
     {'f', "force", NULL, "also an agent at work"},

@@ -15,7 +15,7 @@
 #include "memory/store_usage.h"
 #include "model/target.h"
 #include "session/life.h"
-#include "store/session_limits.h"
+#include "store/limits/session_limits.h"
 
 /* ---- what an ACP agent offers */
 

@@ -14,7 +14,7 @@
 #include "fleet/move.h"
 #include "memory/store.h"
 #include "os/file.h"
-#include "session/errand.h"
+#include "session/errand/errand.h"
 
 static const struct opt opts[] = {
     {0, "crashed", NULL, "start every session that was active before a crash or reboot"},

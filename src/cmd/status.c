@@ -20,9 +20,9 @@
 #include "os/machine.h"
 #include "store/index.h"
 #include "store/lease_clock.h"
+#include "store/limits/session_limits.h"
 #include "store/owner.h"
 #include "store/session.h"
-#include "store/session_limits.h"
 #include "store/usage.h"
 
 enum {

@@ -10,7 +10,7 @@
 
 #include "code/comparison.h"
 
-#include "code/module.h"
+#include "code/submodule/module.h"
 
 void comparison_free(struct comparison *changes)
 {

@@ -13,11 +13,11 @@
 
 #include "code/keep.h"
 
-#include "code/landed.h"
+#include "code/land/landed.h"
 #include "code/linked.h"
-#include "code/module.h"
 #include "code/placed.h"
 #include "code/sparse.h"
+#include "code/submodule/module.h"
 #include "code/view.h"
 #include "code/work.h"
 #include "os/path.h"

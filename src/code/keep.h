@@ -1,6 +1,6 @@
 /*
  * Finds work that would be lost with a session: what is neither in the project nor as mas made it.
- * code/landed.h tells which commits are in the project. Files are compared by content.
+ * code/land/landed.h tells which commits are in the project. Files are compared by content.
  */
 #pragma once
 

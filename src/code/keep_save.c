@@ -7,13 +7,13 @@
  */
 
 #include "code/keep.h"
-#include "code/landed.h"
+#include "code/land/landed.h"
 #include "code/lfs_carry.h"
 #include "code/linked.h"
-#include "code/module.h"
 #include "code/project.h"
 #include "code/sparse.h"
-#include "code/submodule.h"
+#include "code/submodule/module.h"
+#include "code/submodule/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
 #include "git/odd.h"

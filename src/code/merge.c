@@ -12,7 +12,7 @@
 #include "code/lfs_carry.h"
 #include "code/replay.h"
 #include "code/stranger.h"
-#include "code/submodule.h"
+#include "code/submodule/submodule.h"
 #include "code/view.h"
 #include "code/work.h"
 #include "git/merge_trees.h"

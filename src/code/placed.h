@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "code/parcel.h"
+#include "code/land/parcel.h"
 #include "code/project.h"
 #include "code/repo.h"
 

@@ -1,6 +1,6 @@
 /*
- * The git repository that a person names with --project. mas reads it here; only code/land.c and
- * code/keep.c write to it.
+ * The git repository that a person names with --project. mas reads it here; only code/land/land.c
+ * and code/keep.c write to it.
  */
 #pragma once
 

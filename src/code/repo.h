@@ -38,7 +38,7 @@
  *     setup/                  life_make_code(), `mas setup` (code/setup.h)
  *     placed/                 life_make_code(): ignored files that mas copied to each agent, by hash
  *     info/sparse-checkout    sparse_inherit()
- *     landing                 land(), land_finish(): the journal of a landing (code/land.h)
+ *     landing                 land(), land_finish(): the journal of a landing (code/land/land.h)
  *     tried                   try_agent(), tried_off(): where an agent's files are tried (code/tried.h)
  *     ../code/view/           repo_move_view()
  *     ../code/AGENT/          the agent, which mas does not believe; sync_agent(), under git's locks
@@ -57,7 +57,7 @@
 #include "base/kv.h"
 #include "code/project.h"
 #include "git/git.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/tree.h"
 #include "store/root.h"
 #include "store/workspace.h"

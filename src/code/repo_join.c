@@ -1,11 +1,11 @@
 /*
  * The part of code/repo_make.h for agents that join a team, or leave it.
  */
-#include "code/module.h"
 #include "code/placed.h"
 #include "code/repo_make.h"
 #include "code/repo_make_internal.h"
 #include "code/setup.h"
+#include "code/submodule/module.h"
 #include "code/view.h"
 #include "code/work.h"
 #include "git/lfs.h"

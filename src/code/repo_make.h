@@ -5,7 +5,7 @@
 
 #include "code/project.h"
 #include "code/repo.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/tree.h"
 
 /* Makes code.git in the workspace that is open at `dir`. On failure the caller removes the

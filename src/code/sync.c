@@ -11,7 +11,7 @@
 #include "code/lfs_carry.h"
 #include "code/project.h"
 #include "code/stranger.h"
-#include "code/submodule.h"
+#include "code/submodule/submodule.h"
 #include "code/work.h"
 #include "git/in_way.h"
 #include "git/pack.h"

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "code/repo.h"
-#include "model/team.h"
+#include "model/team/team.h"
 
 /* Packs code.git if it has become crowded, and removes from the repositories of agents in which no
  * git is at work the loose objects that code.git has in a pack. The caller holds the lock of

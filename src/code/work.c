@@ -16,8 +16,8 @@
 
 #include "base/json.h"
 #include "base/time.h"
-#include "code/module.h"
 #include "code/sparse.h"
+#include "code/submodule/module.h"
 #include "git/index.h"
 #include "git/pack.h"
 #include "os/file.h"

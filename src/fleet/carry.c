@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 #include "base/sha.h"
-#include "code/carried.h"
+#include "code/land/carried.h"
 #include "code/placed.h"
-#include "code/submodule.h"
+#include "code/submodule/submodule.h"
 #include "fleet/carry_internal.h"
 #include "fleet/reach.h"
 #include "git/checkout.h"

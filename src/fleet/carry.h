@@ -23,14 +23,14 @@
  * Here all lies in ${XDG_STATE_HOME:-~/.local/state}/mas/home/HOST/, as no root here need have
  * anything of it. A machine can only name projects that were carried there:
  *
- *     NAME            the path here of a project, NAME being as in code/carried.h; it stays
+ *     NAME            the path here of a project, NAME being as in code/land/carried.h; it stays
  *     .NAME-HASH      a branch of it that went there, HASH being that of the branch
  *     .NAME.lock      has who takes something of it there
  *     ID/seen         the commit of the integration branch that a person saw last
  *     ID/code.git     what was fetched; it borrows the project's objects
  *     ID/code.locks   the lock of that
  *
- * code.git also has the journal of the landing (code/land.h), and is made anew unless that was
+ * code.git also has the journal of the landing (code/land/land.h), and is made anew unless that was
  * killed.
  *
  * A kill before the last step of a new session, or before 4 of a landing, leaves nothing that the
@@ -40,7 +40,7 @@
  */
 #pragma once
 
-#include "code/parcel.h"
+#include "code/land/parcel.h"
 #include "code/project.h"
 #include "code/repo.h"
 #include "model/remote.h"
@@ -90,7 +90,7 @@ int carry_put(const struct carry *carry, const struct carried_project *going, co
 struct carried_work {
     char id[ID_TEXT];
     char *path; /* of the project here; NULL: it is none of this machine, and nothing else is set */
-    char *name; /* as in code/carried.h */
+    char *name; /* as in code/land/carried.h */
     struct team_project project; /* here */
     char *workspace; /* what is kept here of it */
     char main[GIT_OID_TEXT]; /* its integration branch */

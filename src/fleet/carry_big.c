@@ -10,7 +10,7 @@
  */
 #include "base/number.h"
 #include "base/sha.h"
-#include "code/carried.h"
+#include "code/land/carried.h"
 #include "fleet/carry_internal.h"
 #include "os/file.h"
 #include "os/path.h"

@@ -2,10 +2,10 @@
  * The way home: what the session is of, its branch, and the word that it has landed.
  */
 #include "base/json.h"
-#include "code/carried.h"
-#include "code/land.h"
+#include "code/land/carried.h"
+#include "code/land/land.h"
 #include "code/merge.h"
-#include "code/submodule.h"
+#include "code/submodule/submodule.h"
 #include "fleet/carry_internal.h"
 #include "fleet/reach.h"
 #include "git/layout.h"

@@ -1,6 +1,6 @@
 /* A session that comes home, with which its project may be on the way: see fleet/carry.h. */
-#include "code/carried.h"
-#include "code/land.h"
+#include "code/land/carried.h"
+#include "code/land/land.h"
 #include "fleet/carry_internal.h"
 #include "os/path.h"
 #include "os/tree.h"

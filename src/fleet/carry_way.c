@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/sha.h"
-#include "code/carried.h"
-#include "code/submodule.h"
+#include "code/land/carried.h"
+#include "code/submodule/submodule.h"
 #include "fleet/carry_internal.h"
 #include "fleet/reach.h"
 #include "os/file.h"

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "model/attention.h"
 #include "os/file.h"
-#include "store/waiting.h"
+#include "store/limits/waiting.h"
 
 void attention_fill(const struct host *host, struct agent_status *ret)
 {
@@ -189,7 +189,7 @@ void attention_answered(struct host *host, bool seen)
         attention->known = true;
 }
 
-/* ---- the entry of this agent in the register of who waits (store/waiting.h)
+/* ---- the entry of this agent in the register of who waits (store/limits/waiting.h)
  *
  * Another writer holds the lock of the register for an instant; then the host tries again a little
  * later. */

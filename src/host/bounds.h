@@ -13,10 +13,10 @@
 #pragma once
 
 #include "model/agent_status.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/proc.h"
 #include "store/config.h"
-#include "store/session_limits.h"
+#include "store/limits/session_limits.h"
 #include "wall/cgroup.h"
 
 struct host_resources {

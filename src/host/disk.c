@@ -17,8 +17,8 @@
 #include "base/time.h"
 #include "os/file.h"
 #include "os/path.h"
+#include "store/limits/session_limits.h"
 #include "store/reserve.h"
-#include "store/session_limits.h"
 #include "store/workspace.h"
 
 #include <sys/file.h>

@@ -42,7 +42,7 @@
 #include "model/notice.h"
 #include "model/preset.h"
 #include "model/request_id.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/conn.h"
 #include "os/log.h"
 #include "os/loop.h"

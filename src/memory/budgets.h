@@ -9,7 +9,7 @@
 
 #include "memory/store.h"
 #include "model/budget.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/config.h"
 
 struct budgets_subject {

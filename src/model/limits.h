@@ -3,7 +3,7 @@
  * holds the last three (host/resources.c), mas measures the disk (model/disk.h).
  *
  * A limit is said in mas.ini, in a preset, in the template, or by a person for one session; the
- * nearest place counts (store/session_limits.h). What a person says is in the session's
+ * nearest place counts (store/limits/session_limits.h). What a person says is in the session's
  * limits.json, what the template says in its config.json. Behind a wall an agent has neither.
  */
 #pragma once

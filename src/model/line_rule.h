@@ -33,7 +33,8 @@ enum told_fact {
     TOLD_USAGE, /* what a request has used */
     TOLD_JOINS, /* a prompt that an event has told in the middle of a turn is taken into it */
     TOLD_QUOTA, /* how much of a window of its provider is used; the rule names the window */
-    TOLD_SESSION, /* which session it is; only of one that began without mas: session/outside.h */
+    TOLD_SESSION, /* which session it is; only of one that began without mas:
+                     session/outside/outside.h */
     TOLD_NOTHING, /* a line that is known and passed over; one of its conditions is enough */
     TOLD_FACT_COUNT
 };

@@ -8,7 +8,7 @@
 
 #include "base/id.h"
 #include "model/message.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "model/template_name.h"
 
 const struct param *param_find(const struct param *params, const char *name)

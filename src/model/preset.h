@@ -93,7 +93,8 @@ struct preset_told {
     char
         *like; /* the preset of the same program whose `kept`, `copies` and `lines` hold; "" this */
     char **database; /* where it keeps all sessions in one, likewise; NULL: it does not */
-    /* SELECTs of SQL: of the sessions in it, and of the lines of one: session/outside_rows.h */
+    /* SELECTs of SQL: of the sessions in it, and of the lines of one:
+     * session/outside/outside_rows.h */
     char *session_rows, *line_rows;
     bool copies; /* a copy of a kept file with another id is a session, too */
     struct line_rule *lines; /* how the lines of the transcript read */

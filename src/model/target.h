@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "model/team.h"
+#include "model/team/team.h"
 
 /* Resolves a TARGET: an agent's id, a comma-separated list, a unit's name, `managers`, `workers` or
  * `all`. Each agent appears once, in the order of the list, and those of one name in that of the

@@ -13,7 +13,7 @@
 #include "serve/events.h"
 #include "serve/http.h"
 #include "serve/server.h"
-#include "store/login_quota.h"
+#include "store/limits/login_quota.h"
 
 enum { ROUTES_MAX = 128, BUCKETS = 8 };
 

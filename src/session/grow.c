@@ -13,7 +13,7 @@
 #include "code/merge.h"
 #include "code/placed.h"
 #include "code/repo_make.h"
-#include "code/submodule.h"
+#include "code/submodule/submodule.h"
 #include "model/target.h"
 #include "os/file.h"
 #include "os/path.h"

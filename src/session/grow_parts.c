@@ -14,9 +14,9 @@
 #include "session/grow_internal.h"
 #include "session/places.h"
 #include "store/every.h"
+#include "store/limits/session_limits.h"
 #include "store/placement.h"
 #include "store/ports.h"
-#include "store/session_limits.h"
 #include "store/team_file.h"
 
 enum {

@@ -18,7 +18,7 @@
 #include "session/archive.h"
 #include "session/grow_internal.h"
 #include "session/places.h"
-#include "store/session_limits.h"
+#include "store/limits/session_limits.h"
 #include "store/team_file.h"
 
 enum { HOST_EXIT_MS = 10000 };

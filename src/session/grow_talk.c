@@ -11,7 +11,7 @@
 #include "os/machine.h"
 #include "os/path.h"
 #include "session/grow_internal.h"
-#include "session/outside_copy.h"
+#include "session/outside/outside_copy.h"
 #include "store/placement.h"
 #include "store/workspace.h"
 #include "wall/plan.h"

@@ -34,10 +34,10 @@
  */
 #pragma once
 
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/config.h"
+#include "store/limits/session_limits.h"
 #include "store/root.h"
-#include "store/session_limits.h"
 #include "wall/probe.h"
 
 enum { ENV_FILE_MAX = 8 << 20 };

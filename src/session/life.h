@@ -101,12 +101,12 @@
 
 #include "code/keep.h"
 #include "code/setup.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/tree.h"
 #include "store/config.h"
+#include "store/limits/session_limits.h"
 #include "store/root.h"
 #include "store/session.h"
-#include "store/session_limits.h"
 
 /* Memory that the agents started now probably need, and that was available before; in bytes. */
 struct life_memory {
@@ -175,7 +175,7 @@ struct life_options {
                           * inside of a team names its own, or of the template */
     bool changes; /* take the uncommitted changes of the project along */
     bool included; /* where the project has no work tree, what .worktreeinclude names at home has
-                    * come for this id (code/carried.h) */
+                    * come for this id (code/land/carried.h) */
     const char *config; /* path of a file for prompts_read(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
     const struct sentence *sentence; /* what it begins with; NULL: none */

@@ -5,14 +5,14 @@
  * again under the metadata lock. The look at what the machine can hold of walls goes on meanwhile
  * and is awaited last.
  */
-#include "code/carried.h"
 #include "code/changes.h"
+#include "code/land/carried.h"
 #include "code/lfs_carry.h"
 #include "code/placed.h"
 #include "code/project.h"
 #include "code/repo_make.h"
 #include "code/setup.h"
-#include "code/submodule.h"
+#include "code/submodule/submodule.h"
 #include "code/try.h"
 #include "model/target.h"
 #include "os/file.h"

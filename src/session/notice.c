@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "model/notice.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/path.h"
 #include "os/proc.h"
 #include "store/session.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/root.h"
 #include "store/session.h"
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/config.h"
 
 /* Applies a JSON document to the team. Fails with MAS_NOT_FOUND if an agent or a preset does not

@@ -1,7 +1,7 @@
 /* The part of store/template.h that finds all problems of a template. */
 #include "store/template.h"
 
-#include "model/layout.h"
+#include "model/team/layout.h"
 #include "os/path.h"
 #include "session/launch.h"
 #include "store/workspace.h"

@@ -6,7 +6,7 @@
 
 #include "base/kv.h"
 #include "code/check.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/config.h"
 #include "store/root.h"
 #include "wall/bwrap.h"

@@ -8,7 +8,7 @@
 #include "model/preset.h"
 #include "model/remote.h"
 #include "model/setting.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/log.h"
 #include "store/root.h"
 

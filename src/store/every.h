@@ -1,6 +1,6 @@
 /*
- * Prompts at set times (`mas every`), and errands (session/errand.h): the entries, which are in
- * their sessions.
+ * Prompts at set times (`mas every`), and errands (session/errand/errand.h): the entries, which are
+ * in their sessions.
  *
  *     every.json              in a workspace, 600: its entries
  *     every.env               likewise: the environment that a start by an entry gets, that of the
@@ -17,7 +17,7 @@
 
 #include "base/id.h"
 #include "model/member.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/root.h"
 
 #define EVERY_FILE "every.json"

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/id.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/tree.h"
 #include "store/placement.h"
 #include "store/root.h"

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/root.h"
 
 enum { PORTS_EACH = 10 };

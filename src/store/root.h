@@ -8,9 +8,9 @@
  *     .setup-answers         setup_answers_keep(), under the metadata lock: what persons have said to
  *                            setups of projects
  *     .sessions.id           store/mark.h, and .sessions.mark in the root; under the metadata lock
- *     .waiting               store/waiting.h, under .waiting.lock; a cache
- *     .limits/<login>        store/login_limit.h; a cache
- *     .turns/                nobody: each file is a lock (store/turn_slots.h)
+ *     .waiting               store/limits/waiting.h, under .waiting.lock; a cache
+ *     .limits/<login>        store/limits/login_limit.h; a cache
+ *     .turns/                nobody: each file is a lock (store/limits/turn_slots.h)
  *     .starts                memory/starts.h, under .starts.lock
  *     .came-from             came_from_push(), came_from_pop(), under .came-from.lock: where terminals
  *                            were before `mas next`; a cache
@@ -27,7 +27,7 @@
  *                                 answered, with how many sessions; a cache
  *     ~/.local/state/mas/home/    carry_send(), carry_note_seen(), carry_fetch(): projects that went to
  *                                 other machines, and what of them is landing (fleet/carry.h)
- *     projects/ in the root       carried_make() (code/carried.h): projects of other machines
+ *     projects/ in the root       carried_make() (code/land/carried.h): projects of other machines
  *     $XDG_RUNTIME_DIR/mas/       the control sockets of ssh, and their slots, each of which is a lock
  *                                 (fleet/reach_master.c); one more lock for making a master
  *     a store on a shared disk    store/lease.h, fleet/saves.h, fleet/job.h

@@ -11,7 +11,7 @@
 #include "base/id.h"
 #include "os/file.h"
 #include "os/path.h"
-#include "store/session_quota.h"
+#include "store/limits/session_quota.h"
 #include "store/workspace.h"
 
 /* Names in a snapshot, and of a snapshot that is being built in a new workspace. */

@@ -31,7 +31,7 @@
  */
 #pragma once
 
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/tree.h"
 #include "store/root.h"
 #include "store/template.h"

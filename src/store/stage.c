@@ -10,7 +10,7 @@
 
 #include "os/file.h"
 #include "os/path.h"
-#include "store/session_quota.h"
+#include "store/limits/session_quota.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
 #include "store/workspace.h"

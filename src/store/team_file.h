@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "model/team.h"
+#include "model/team/team.h"
 #include "store/template.h"
 
 enum { CONFIG_FILE_MAX = 4 << 20 }; /* bytes */

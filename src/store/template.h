@@ -5,7 +5,7 @@
 #pragma once
 
 #include "model/diagnostic.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "model/template_name.h"
 #include "os/tree.h"
 #include "store/config.h"

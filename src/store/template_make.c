@@ -3,7 +3,7 @@
 
 #include "store/template_make.h"
 
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/tree_walk.h"

@@ -8,7 +8,7 @@
 #include "store/token.h"
 
 #include "base/time.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/file.h"
 
 #include <sys/random.h>

@@ -11,10 +11,10 @@
 
 #include "os/tree.h"
 #include "store/config.h"
+#include "store/limits/session_limits.h"
 #include "store/placement.h"
 #include "store/root.h"
 #include "store/session.h"
-#include "store/session_limits.h"
 #include "store/template.h"
 
 enum usage_part { USAGE_WORKFLOWS, USAGE_LOGS, USAGE_MEMORY, USAGE_CODE, USAGE_OTHER, USAGE_PARTS };

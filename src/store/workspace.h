@@ -20,8 +20,8 @@
  *     run/<agent>.asleep     the agent's host (talk/sleep.c), under the host's lock
  *     run/<agent>.trusted    likewise (terminal/teller_asks.c): the directory that a person has said is
  *                            to be trusted
- *     run/<number>.errand    nobody: it is a lock (session/errand.h)
- *     run/.turns/            nobody: each file is a lock (store/turn_slots.h)
+ *     run/<number>.errand    nobody: it is a lock (session/errand/errand.h)
+ *     run/.turns/            nobody: each file is a lock (store/limits/turn_slots.h)
  *     logs/session.log       workspace_log(), under the session's lock
  *     a project number       of the directory, and its limit in the file system's quotas:
  *                            workspace_stage(), workspace_stage_empty(), under the metadata lock; the
@@ -58,7 +58,7 @@
 /* In home/<agent>/, while the agent runs: */
 #define WORKSPACE_HOME_TMP ".tmp" /* /tmp behind its wall */
 #define WORKSPACE_HOME_TOP ".home" /* the home itself */
-#define WORKSPACE_LIMITS "limits.json" /* of disk space, see store/session_limits.h */
+#define WORKSPACE_LIMITS "limits.json" /* of disk space, see store/limits/session_limits.h */
 #define WORKSPACE_UNIT TEMPLATE_UNIT
 #define WORKSPACE_WORKFLOWS TEMPLATE_WORKFLOWS
 #define WORKSPACE_RUN "run"

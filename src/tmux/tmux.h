@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/id.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/proc.h"
 #include "store/config.h"
 #include "store/session.h"

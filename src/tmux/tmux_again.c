@@ -5,7 +5,7 @@
  * in one call, for the place where the pane should be; only if it came elsewhere, once more.
  */
 
-#include "model/layout.h"
+#include "model/team/layout.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
 

@@ -5,7 +5,7 @@
  * Of one that failed, kill_half() ends what there is, known by the command of its panes.
  */
 
-#include "model/layout.h"
+#include "model/team/layout.h"
 #include "os/file.h"
 #include "os/pty.h"
 #include "tmux/tmux.h"

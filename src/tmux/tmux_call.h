@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/id.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/proc.h"
 
 /* User options of a pane: its agent's id and role; its state; "1" while it waits for a person. tmux

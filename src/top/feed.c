@@ -9,7 +9,7 @@
 #include "top/feed.h"
 
 #include "base/time.h"
-#include "model/team.h"
+#include "model/team/team.h"
 #include "os/path.h"
 #include "os/proc.h"
 #include "os/watch.h"

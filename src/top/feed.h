@@ -11,7 +11,7 @@
 #pragma once
 
 #include "os/loop.h"
-#include "store/login_quota.h"
+#include "store/limits/login_quota.h"
 #include "store/root.h"
 #include "top/table.h"
 

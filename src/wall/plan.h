@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "model/team.h"
+#include "model/team/team.h"
 #include "model/wall.h"
 #include "store/config.h"
 #include "store/placement.h"

@@ -116,7 +116,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 
 @test "mas-code(7) has every ref of mas" {
     words mas-code.7 >"$T/words"
-    grep -ohE '"refs/mas/[a-z]+/?' "$SRC"/code/*.[ch] | tr -d '"' | sort -u >"$T/refs"
+    grep -ohE '"refs/mas/[a-z]+/?' "$SRC"/code/*.[ch] "$SRC"/code/*/*.[ch] | tr -d '"' | sort -u >"$T/refs"
     [ "$(wc -l <"$T/refs")" -ge 4 ]
     while read -r ref; do
         grep -qE "^$ref(agent|id/|id/agent|commit|commit/from)?$" "$T/words" || { echo "not in the page: $ref" >&2; false; }
@@ -268,17 +268,17 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas-template(5) has every section and key of template.ini, and every word they take" {
     local word
     part mas-template.5 Ss template.ini >"$T/page"
-    diff <(grep -v MEMBER_OF_JSON "$SRC"/model/team{,_ini}.c |
+    diff <(grep -v MEMBER_OF_JSON "$SRC"/model/team/team{,_ini}.c |
         sed -nE 's/.*(line->key, |\{AGENT\()"([a-z]+)".*|.*MEMBER\("([a-z.]+)", [^,]*, struct (team|window),.*/\2\3/p' | sort -u) \
         <(sed -n 's/^\.It Cm //p' "$T/page" | sort -u)
-    diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/model/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
+    diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/model/team/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
         <(sed -nE 's/^\.It Li \[([a-z]+).*/\1/p' "$T/page" | sort -u)
     words mas-template.5 >"$T/words"
-    for word in $(sed -n '/rank_names\[/,/;/p; / reaches\[/,/;/p; /known\[\] =/,/;/p' "$SRC/model/team.c" "$SRC/model/layout.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
+    for word in $(sed -n '/rank_names\[/,/;/p; / reaches\[/,/;/p; /known\[\] =/,/;/p' "$SRC/model/team/team.c" "$SRC/model/team/layout.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
         has_word "$word" "$T/words"
     done
-    has_word "$(sed -n 's/.*TEAM_AGENTS_MAX = \([0-9]*\).*/\1/p' "$SRC/model/team.h")" "$T/words"
-    has_word "$(sed -n 's/.*TEAM_WINDOWS_MAX = \([0-9]*\).*/\1/p' "$SRC/model/team.h")" "$T/words"
+    has_word "$(sed -n 's/.*TEAM_AGENTS_MAX = \([0-9]*\).*/\1/p' "$SRC/model/team/team.h")" "$T/words"
+    has_word "$(sed -n 's/.*TEAM_WINDOWS_MAX = \([0-9]*\).*/\1/p' "$SRC/model/team/team.h")" "$T/words"
     for word in "$PROJECT"/templates/*/; do has_word "templates/$(basename "$word")" "$T/words"; done
 }
 

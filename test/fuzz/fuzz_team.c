@@ -1,6 +1,6 @@
 /* team_read_ini() on any bytes. A team that it takes must survive config.json unchanged. */
 #include "fuzz.h"
-#include "model/team.h"
+#include "model/team/team.h"
 
 #include <sys/mman.h>
 

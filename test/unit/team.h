@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#include "model/team.h"
+#include "model/team/team.h"
 
 #include <sys/mman.h>
 

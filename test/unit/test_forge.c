@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "code/forge.h"
+#include "code/land/forge.h"
 
 TEST(each_forge_has_its_page)
 {

@@ -1,7 +1,7 @@
 /* What mas does with commits, and with the files of a work tree, on small histories. */
 #include "place.h"
 
-#include "code/landed.h"
+#include "code/land/landed.h"
 #include "code/leftover.h"
 #include "code/merge.h"
 #include "code/replay.h"

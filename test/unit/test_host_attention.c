@@ -2,7 +2,7 @@
 #include "talk.h"
 
 #include "host/server.h"
-#include "store/waiting.h"
+#include "store/limits/waiting.h"
 
 #include <sys/socket.h>
 

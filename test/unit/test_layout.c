@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "model/layout.h"
+#include "model/team/layout.h"
 
 TEST(layouts_are_names_or_grids)
 {

@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "model/limits.h"
-#include "store/session_limits.h"
+#include "store/limits/session_limits.h"
 
 TEST(amounts_are_read_and_written)
 {

@@ -3,7 +3,7 @@
 #include "root.h"
 
 #include "base/time.h"
-#include "store/login_limit.h"
+#include "store/limits/login_limit.h"
 
 #define LOGIN "0123456789abcdef0123456789abcdef"
 

@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 #include "os/file.h"
-#include "store/login_quota.h"
+#include "store/limits/login_quota.h"
 
 #define LOGIN "0123456789abcdef0123456789abcdef"
 

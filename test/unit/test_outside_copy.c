@@ -1,6 +1,6 @@
 #include "place.h"
 
-#include "session/outside_copy.h"
+#include "session/outside/outside_copy.h"
 
 /* Copies a session with the id "a" whose text is `count` times that, and `plain` other bytes. */
 static int copy_of(int home, size_t count, size_t plain, struct outside_copied *ret,

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "code/parcel.h"
+#include "code/land/parcel.h"
 
 static bool parses(const char *text, size_t len)
 {

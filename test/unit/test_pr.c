@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "code/pr.h"
+#include "code/land/pr.h"
 
 #define HEAD "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 

@@ -4,8 +4,8 @@
 #include "gap.h"
 
 #include "fleet/job.h"
+#include "store/limits/session_limits.h"
 #include "store/placement_stage.h"
-#include "store/session_limits.h"
 
 /* ---- jobs */
 

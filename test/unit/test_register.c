@@ -2,8 +2,8 @@
 #include "root.h"
 
 #include "host/state.h"
+#include "store/limits/waiting.h"
 #include "store/reserve.h"
-#include "store/waiting.h"
 
 static const struct agent agent = {.id = (char *)(uintptr_t) "solo"};
 

@@ -3,8 +3,8 @@
 
 #include "gap.h"
 
-#include "store/session_limits.h"
-#include "store/session_quota.h"
+#include "store/limits/session_limits.h"
+#include "store/limits/session_quota.h"
 #include "store/snapshot.h"
 #include "store/stage.h"
 #include "store/team_file.h"

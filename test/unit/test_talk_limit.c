@@ -5,7 +5,7 @@
 #include "host/talk/limit.h"
 #include "host/talk/turn.h"
 #include "host/talk/turns.h"
-#include "store/turn_slots.h"
+#include "store/limits/turn_slots.h"
 
 enum { NOTE = 1U << ROLE_NOTE, HOUR = 3600000 };
 

@@ -1,7 +1,7 @@
 #include "team.h"
 
 #include "model/message.h"
-#include "model/team_internal.h"
+#include "model/team/team_internal.h"
 
 #define AGENT(more) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"g\"" more "}"
 #define GROUP(name) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"meta\",\"group\":\"" name "\"}"

@@ -3,7 +3,7 @@
 
 #include "base/env.h"
 #include "code/keep.h"
-#include "code/land.h"
+#include "code/land/land.h"
 #include "code/merge.h"
 #include "code/repo_make.h"
 #include "code/sync.h"

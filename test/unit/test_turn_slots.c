@@ -1,7 +1,7 @@
 /* Who is first in the queue for a turn, and who has one. */
 #include "place.h"
 
-#include "store/turn_slots.h"
+#include "store/limits/turn_slots.h"
 
 enum { NOW = 2 * TURN_AGED_MS };
 

@@ -4,7 +4,7 @@
 
 #include "os/file.h"
 #include "store/came_from.h"
-#include "store/waiting.h"
+#include "store/limits/waiting.h"
 
 static bool entry_is(const struct waiting_list *list, size_t i, const char *session,
                      const char *agent, int64_t since)

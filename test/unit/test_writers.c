@@ -9,12 +9,12 @@
 #include "store/came_from.h"
 #include "store/index.h"
 #include "store/known_roots.h"
-#include "store/login_limit.h"
+#include "store/limits/login_limit.h"
+#include "store/limits/session_limits.h"
+#include "store/limits/waiting.h"
 #include "store/mark.h"
 #include "store/pairing.h"
-#include "store/session_limits.h"
 #include "store/token.h"
-#include "store/waiting.h"
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
 

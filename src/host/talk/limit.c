@@ -1,9 +1,9 @@
 /*
  * The limits of the agent's provider. What is known of a login is all agents'
- * (store/login_limit.h): when the wait is over, one of them tries, with the login's lock, and the
- * others hold their turns until its request was not refused. Which prompt was refused is this
- * agent's, in run/, with a mark once it is sent again: the next host then does not send it a second
- * time.
+ * (store/limits/login_limit.h): when the wait is over, one of them tries, with the login's lock,
+ * and the others hold their turns until its request was not refused. Which prompt was refused is
+ * this agent's, in run/, with a mark once it is sent again: the next host then does not send it a
+ * second time.
  */
 
 #include "host/talk/limit.h"
@@ -15,7 +15,7 @@
 #include "host/unwritten.h"
 #include "os/file.h"
 #include "os/watch.h"
-#include "store/login_limit.h"
+#include "store/limits/login_limit.h"
 #include "store/workspace.h"
 
 enum {

@@ -8,7 +8,8 @@ void limit_open(struct host *host);
 /* Tries again to keep the prompt that was refused. Returns false if that is not possible. */
 bool limit_keep_again(struct host *host);
 void limit_free(struct agent_limit *limit);
-/* Returns the directory of what is known of logins (store/login_limit.h); -1: it cannot be made. */
+/* Returns the directory of what is known of logins (store/limits/login_limit.h); -1: it cannot be
+ * made. */
 int limit_dir(struct host *host);
 /* Writes a time of today as people read it, or with its date. */
 enum { LIMIT_TIME = 32 };

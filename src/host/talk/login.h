@@ -1,7 +1,8 @@
 /*
  * Which of its accounts (struct host_accounts) the agent has, by what is known of their limits
- * (store/login_limit.h): at the host's start the first one that takes prompts, after that the next
- * one whenever the present one takes none. `dir` is sessions/.limits, -1 if it is not there.
+ * (store/limits/login_limit.h): at the host's start the first one that takes prompts, after that
+ * the next one whenever the present one takes none. `dir` is sessions/.limits, -1 if it is not
+ * there.
  *
  * The first agent that is refused with one account writes of the next one that it has to be tried:
  * a limit whose wait is over. So one agent tries it, and the others follow when that is no limit.

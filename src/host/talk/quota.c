@@ -6,7 +6,7 @@
 #include "host/talk/memory.h"
 #include "host/talk/queue.h"
 #include "store/every.h"
-#include "store/login_quota.h"
+#include "store/limits/login_quota.h"
 
 enum { LOOK_MS = 5000 }; /* another agent with the same login may have been told meanwhile */
 

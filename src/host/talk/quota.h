@@ -1,6 +1,6 @@
 /*
- * What is used of the windows of the agent's provider (store/login_quota.h). With [limits] quota a
- * prompt that no person has sent waits while more of one is used; a person's goes past it.
+ * What is used of the windows of the agent's provider (store/limits/login_quota.h). With [limits]
+ * quota a prompt that no person has sent waits while more of one is used; a person's goes past it.
  */
 #pragma once
 

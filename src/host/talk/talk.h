@@ -29,7 +29,7 @@
 #include "model/token_counts.h"
 #include "protocol/tool_words.h"
 #include "protocol/word.h"
-#include "store/login_limit.h"
+#include "store/limits/login_limit.h"
 
 enum {
     EVENT_ID_MAX = 64, /* bytes of a message's id */
@@ -167,7 +167,7 @@ struct permissions {
 /* What the agent's provider has told it to wait for. Times in ms since 1970, except look_at and
  * trial_until, which are monotonic. */
 struct agent_limit {
-    char login[LOGIN_ID]; /* for store/login_limit.h */
+    char login[LOGIN_ID]; /* for store/limits/login_limit.h */
     int64_t prompt; /* that was refused, or is sent again; 0: none */
     int attempts; /* how often it was refused in a row */
     bool sent; /* it was sent again since */
@@ -197,7 +197,7 @@ struct agent_quota {
     bool passes; /* a person's prompt of another conversation is at the front now */
 };
 
-/* The limits of turns at the same time; see store/turn_slots.h. */
+/* The limits of turns at the same time; see store/limits/turn_slots.h. */
 enum { TURNS_ROOT, TURNS_SESSION, TURN_POOLS };
 struct agent_turns {
     struct turn_pool {

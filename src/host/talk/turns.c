@@ -11,7 +11,7 @@
 #include "host/talk/limit.h"
 #include "host/talk/quota.h"
 #include "os/watch.h"
-#include "store/turn_slots.h"
+#include "store/limits/turn_slots.h"
 
 enum { LOOK_MS = 5000 }; /* a look without an event: if the kernel tells none */
 

@@ -24,9 +24,9 @@
 #include "os/file.h"
 #include "os/path.h"
 #include "protocol/host.h"
-#include "session/outside.h"
-#include "session/outside_copy.h"
-#include "session/outside_rows.h"
+#include "session/outside/outside.h"
+#include "session/outside/outside_copy.h"
+#include "session/outside/outside_rows.h"
 #include "store/workspace.h"
 
 enum {

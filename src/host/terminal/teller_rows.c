@@ -10,8 +10,8 @@
 #include "base/time.h"
 #include "host/talk/memory.h"
 #include "os/path.h"
-#include "session/outside_copy.h"
-#include "session/outside_rows.h"
+#include "session/outside/outside_copy.h"
+#include "session/outside/outside_rows.h"
 
 enum { ROWS_MS = 4000 };
 
