@@ -42,6 +42,7 @@ becomes() {
     local was
     was=$(pgrep -f "mas-chat $DIR solo")
     kill "$was"
+    # shellcheck disable=SC2317 # called by eventually
     anew() { pgrep -f "mas-chat $DIR solo" | grep -qvx "$was" && [ "$(scrolled | grep -cF '› [picture red.png, 17B]')" -eq 2 ]; }
     eventually anew # which it has from the history
 }
@@ -130,6 +131,7 @@ becomes() {
     local was
     was=$(pgrep -f "mas-chat $DIR solo")
     kill "$was"
+    # shellcheck disable=SC2317 # called by eventually
     anew() { pgrep -f "mas-chat $DIR solo" | grep -qvx "$was" && shows '1 queued'; }
     eventually anew
     rm "$HOME/shots/red.png"

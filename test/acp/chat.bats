@@ -264,7 +264,7 @@ last_prompt_is() { [ "$("$MAS" history "$ID" solo --role user --json | jq -r '.m
     eventually was_sent 'line 2999 of a long text\nline 3000 of a long text QUIET'
     eventually shows_line got-it
     eventually scrolled_shows '(2980 more lines: Ctrl-O)'
-    ! scrolled_shows 'line 21 of a long text'
+    run ! scrolled_shows 'line 21 of a long text'
 }
 
 @test "/clear empties the context, /clear TEXT goes on with the text" {
@@ -484,6 +484,7 @@ calls_to_attach() {
     local second
     rm -f "$T/calls"
     second=$(tm new-window -dPF '#{pane_id}' "exec strace -fc -o '$T/calls' '${MAS%/*}/mas-chat' '$DIR' solo")
+    # shellcheck disable=SC2317 # called by eventually
     there() { tm capture-pane -pt "$second" | grep -q '^ idle'; }
     eventually there
     tm kill-pane -t "$second"

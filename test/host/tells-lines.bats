@@ -247,7 +247,7 @@ all_again() {
     ok send "$ID" solo unheard
     eventually says '"I know unheard"'
     eventually is idle
-    [ "$(of_agent turnEnd)" = done ]
+    [ "$(of_agent turnEnd)" = "done" ]
     says '["user",null,"unheard","done"]'
     ok send "$ID" solo halt
     eventually says '["user",null,"halt","interrupted"]'
