@@ -34,11 +34,12 @@ if grep -nE '^ *eventually (test|\[) [^-].*\$\(' "${scripts[@]}"; then
     rc=1
 fi
 # of `[ a ] && [ b ]` bash ends a test for b alone, unless it is the last of a function
+mapfile -t tests < <(printf '%s\n' "${scripts[@]}" | grep '^test/.*bats$')
 if awk '
     FNR == 1 { was = "" }
     was != "" && !/^ *}/ { print was; found = 1 }
     { was = /^ *\[.*\] && (\[|grep)/ && !/\|\||(&&|;;|&& return)$/ ? FILENAME ":" FNR ":" $0 : "" }
-    END { exit !found }' $(printf '%s\n' "${scripts[@]}" | grep '^test/.*bats$'); then
+    END { exit !found }' "${tests[@]}"; then
     echo 'scripts: a test does not fail by what stands before && there; write a line for each'
     rc=1
 fi
