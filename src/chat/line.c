@@ -495,10 +495,12 @@ void line_forget(struct line *line, const char *part)
     for (int rc = history(line->history, &event, H_FIRST); rc != -1;)
         if (strstr(event.str, part) == NULL)
             rc = history(line->history, &event, H_NEXT);
-        else if (history(line->history, &event, H_DEL, event.num) != -1)
-            rc = history(line->history, &event, H_FIRST);
-        else
+        else if (history(line->history, &event, H_DEL, event.num) == -1)
             return;
+        else {
+            free((char *)(uintptr_t)event.str); /* of H_DEL, a copy that is the caller's */
+            rc = history(line->history, &event, H_FIRST);
+        }
 }
 
 char **line_find(struct line *line, const char *part, size_t most)
