@@ -32,9 +32,10 @@ void merge_result_free(struct merge_result *result)
     *result = (struct merge_result)MERGE_RESULT_INIT;
 }
 
-const char *const merge_temporary[] = {
-    "incoming",     "scratch",    "check",        "landing.new",  "leftover.index",
-    "finish.index", "land.index", "staged.index", "unseen.index", NULL};
+/* What commands keep in code.git while they run. A killed one leaves it. */
+static const char *const temporary[] = {"incoming",       "scratch",      "check",
+                                        "leftover.index", "finish.index", "unseen.index",
+                                        "land.index",     "staged.index"};
 
 /* Removes the locks that a killed git has left in a directory. Who has the lock of mas is the only
  * one who writes to code.git, and git ends with the mas that started it. */
@@ -78,9 +79,9 @@ int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err
 
     if (hold(repo, who, &dir, ret_fd, err) == -1)
         return -1;
-    for (const char *const *name = merge_temporary; *name != NULL; name++) {
+    for (size_t i = 0; i < ARRAY_LEN(temporary); i++) {
         struct err ignored = ERR_INIT; /* who needs the name fails */
-        (void)tree_remove(dir, *name, &ignored);
+        (void)tree_remove(dir, temporary[i], &ignored);
     }
     drop_locks(dir, ".", 0);
     drop_locks(dir, "indexes", 0);

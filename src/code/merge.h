@@ -45,10 +45,6 @@ struct merge_result {
 void merge_result_free(struct merge_result *result);
 #define _cleanup_merge_ __attribute__((cleanup(merge_result_free)))
 
-/* What commands keep in code.git while they run: names, then NULL. A killed one leaves it, and
- * merge_lock() removes it. */
-extern const char *const merge_temporary[];
-
 /* Takes the lock of code.git; waits for other commands. The caller closes *ret_fd. */
 int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err *err);
 /* Takes the lock alone, and leaves what killed commands left to the caller. */

@@ -133,8 +133,7 @@ by_hand() {
 @test "what killed commands left in code.git goes" {
     mkdir "$G/incoming" "$G/scratch" "$G/objects/tmp_objdir-mas-abcdef"
     echo half >"$G/incoming/pack"
-    touch "$G/staged.index" "$G/land.index"
-    for left in incoming scratch staged.index land.index objects/tmp_objdir-mas-abcdef; do
+    for left in incoming scratch objects/tmp_objdir-mas-abcdef; do
         finds "$ID" "a killed command left code.git/$left"
     done
     mends "$ID" 'a killed command left code.git/incoming'

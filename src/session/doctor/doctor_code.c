@@ -59,16 +59,17 @@ static void check_locks(struct code *code, int dir, const char *path, const char
 /* Reports what killed commands left in code.git. Its lock is held, or nobody has it. */
 static void check_left(struct code *code)
 {
+    static const char *const names[] = {"incoming", "scratch", "landing.new"};
     _cleanup_close_ int objects = path_open_dir(code->git, "objects");
     _cleanup_strv_ char **tmp = NULL;
     struct err why = ERR_INIT;
     struct stat st;
 
-    for (const char *const *name = merge_temporary; *name != NULL; name++) {
-        if (fstatat(code->git, *name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (fstatat(code->git, names[i], &st, AT_SYMLINK_NOFOLLOW) == -1)
             continue;
-        _cleanup_free_ char *what = mem_printf("a killed command left " CODE_GIT "/%s", *name);
-        int rc = code->doctor->fix ? tree_remove(code->git, *name, &why) : 0;
+        _cleanup_free_ char *what = mem_printf("a killed command left " CODE_GIT "/%s", names[i]);
+        int rc = code->doctor->fix ? tree_remove(code->git, names[i], &why) : 0;
         doctor_mend(code->doctor, code->id, what, rc, &why);
     }
     if (objects == -1 || path_list(objects, &tmp, &why) == -1)
