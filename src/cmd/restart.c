@@ -30,6 +30,11 @@ static int run_restart(struct call *call, struct err *err)
     roster_ask(&roster, restart, NULL, 0);
     roster_ask_coming(&roster, restart, TARGETS_COME_MS);
     hosts_finish(roster.calls, roster.count, RESTART_MS, NULL, NULL);
+    for (size_t i = 0; i < roster.count; i++)
+        if (roster.calls[i].answer == HOST_BROKEN) { /* killed meanwhile, or no host of ours */
+            roster.calls[i].answer = HOST_ABSENT;
+            roster.calls[i].err = (struct err)ERR_INIT;
+        }
     size_t count = 0;
     if (targets_bring_back(call, &roster, HOST_ABSENT, &count, err) == -1)
         return -1;

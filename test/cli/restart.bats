@@ -159,3 +159,21 @@ start it with: mas start $ID" ]
     fails 1 restart "$ID" solo
     [[ $stderr == "mas: cannot start agent 'solo': "* ]]
 }
+
+@test "a host that is killed while it is asked comes back, too" {
+    new_session -t solo
+    "$MAS" wait "$ID" --for idle
+    host=$(host_of 0)
+    tmux=$(tm display-message -p '#{pid}')
+    kill -STOP "$tmux" "$host" # tmux would wake it
+    "$MAS" restart "$ID" solo >"$T/out" 2>&1 3>&- &
+    asking=$!
+    # shellcheck disable=SC2329
+    is_connected() { find "/proc/$asking/fd" -lname 'socket:*' | grep -q .; }
+    eventually is_connected
+    kill -KILL "$host"
+    kill -CONT "$tmux"
+    wait "$asking" || { cat "$T/out" >&2; false; }
+    [ "$(<"$T/out")" = "solo restarted" ]
+    [ "$(host_of 0)" != "$host" ]
+}
