@@ -624,11 +624,14 @@ try:
 finally:
     for pid in stopped:
         os.kill(pid, signal.SIGCONT)
-# with a sanitizer mas acp reads too slowly for so much at once, and the host hangs up on it
-if not os.environ.get("TEST_SAN"):
-    for number in begun[:4]:
+lost = []
+for number in begun[:4]:
+    try:
         assert c.end(number)["stopReason"] == "end_turn"
-    assert "users=5" in c.prompt(s, "and on")
+    except Refused as e:  # on a slow machine mas acp reads too slowly for so much at once, and the host hangs up on it
+        assert "the host of agent 'solo' has ended" in e.message, e.message
+        lost.append(number)
+assert lost or "users=5" in c.prompt(s, "and on")
 END
 }
 

@@ -579,7 +579,7 @@ colours() {
     printf 'claude\n5h 62 0 %s000\nweek 31 0 %s000\nold 99 1 1\n' "$(date +%s)" "$(date +%s)" >"$ROOT/sessions/.limits/x.quota"
     open 100 20
     eventually sees 'claude 5h 62 %'
-    sees_no 31
+    sees_no '31 %'
     printf 'claude\n5h 99 1 1\n' >"$ROOT/sessions/.limits/x.quota" # it has begun anew
     eventually sees_no 'claude'
     printf 'claude\n5h 63 0 %s000\n' "$(date +%s)" >"$ROOT/sessions/.limits/x.quota"
