@@ -260,6 +260,11 @@ grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two';
     "$MAS" add -q "$ID" --agent scripted --as two
     "$MAS" add -q "$ID" --agent scripted --as three
     for agent in solo two; do sed -i "3s/.*/by $agent/" "$ROOT/sessions/$ID/code/$agent/a"; done
+    git -C "$ROOT/sessions/$ID/code/two" commit -qam 'First'
+    sed -i '3s/.*/by two/' "$ROOT/sessions/$ID/code/two/b"
+    git -C "$ROOT/sessions/$ID/code/two" commit -qam 'Second'
+    printf '[code]\ncheck = grep "by two" a\n' >>"$ROOT/mas.ini"
+    echo "$ROOT/sessions/$ID/code/solo" >"$T/tree"
     serve
     browse together
 }

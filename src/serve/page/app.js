@@ -6,7 +6,7 @@
 //     #/s/ID/a/AGENT[/screen|changes] an agent
 //     #pair=CODE                      what the QR code of `mas serve pair` has: never sent, and forgotten at once
 import {AgentView} from "/page/agent.js";
-import {pair, signOut, whoami} from "/page/api.js";
+import {lookForEnds, pair, signOut, tellEnd, whoami} from "/page/api.js";
 import {AllChanges} from "/page/changes.js";
 import {act, calm, complain, el, say, setText} from "/page/dom.js";
 import {enterView} from "/page/enter.js";
@@ -49,13 +49,17 @@ const events = new Events({
         if (!document.body.dataset.right)
             whoami().catch(complain);
         store.begin().catch(complain);
+        lookForEnds();
         view?.begin().catch(complain);
     },
     event(type, data) {
-        const who = `${data.sessionId}/${data.agent}`, waited = store.waiting.has(who);
+        const who = `${data.sessionId}/${data.agent}`, asked = store.waiting.get(who)?.asks;
         store.event(type, data);
-        if (!waited && store.waiting.has(who))
-            notify(store.waiting.get(who));
+        if (type === "operation")
+            tellEnd(data);
+        const waits = store.waiting.get(who);
+        if (waits && waits.asks !== asked) // it may ask the next before it was heard that the last is answered
+            notify(waits);
         view?.event(type, data);
         if (type === "permission")
             say(`Agent ${data.agent} asks: ${data.title}`);

@@ -1,10 +1,11 @@
-// What an agent has changed, or all of a session, and a person's comments on it.
-import {agentPath, get, post, sessionPath} from "/page/api.js";
-import {act, button, el, say, setText} from "/page/dom.js";
-import {nameOf} from "/page/store.js";
+// What an agent has changed, or all of a session: to compare, to comment on, and to take.
+import {agentPath, get, perform, post, sessionPath} from "/page/api.js";
+import {act, button, confirm, el, say, setText} from "/page/dom.js";
+import {costOf, nameOf} from "/page/store.js";
 
 const FILES = 20; // shown at a time
 const LINES = 400; // of a file
+const CHECKS = {pass: "the check passes", fail: "the check fails"};
 
 export class Changes {
     node = el("section", {class: "fill changes", role: "region"});
@@ -15,19 +16,21 @@ export class Changes {
     #from = 0;
     #comments = new Map(); // by "file\nline\ntext of the line"
     #list = el("div", {});
+    #commits = el("details", {class: "file", hidden: true});
     #state = el("p", {class: "note", role: "status"});
     #back = button("Previous files", () => this.#turn(-FILES));
     #next = button("Next files", () => this.#turn(FILES));
     #again = button("Refresh", () => act(this.#again, () => this.#read()));
+    #merge = button("Merge", () => this.#askMerge(), {class: "full owner"});
     #send = button("Send comments", () => act(this.#send, () => this.#deliver()), {class: "strong full owner"});
 
     constructor(id, agent) {
         this.#id = id;
         this.#agent = agent;
         this.node.setAttribute("aria-label", `Changes of ${agent}`);
-        this.#send.hidden = this.#back.hidden = this.#next.hidden = true;
+        this.#send.hidden = this.#merge.hidden = this.#back.hidden = this.#next.hidden = true;
         this.#state.textContent = "Reading the changes …";
-        this.node.append(el("p", {class: "row"}, this.#again, this.#send), this.#state, this.#list,
+        this.node.append(el("p", {class: "row"}, this.#again, this.#merge, this.#send), this.#state, this.#commits, this.#list,
             el("p", {class: "row"}, this.#back, this.#next));
     }
 
@@ -44,13 +47,42 @@ export class Changes {
     end() {}
 
     async #read() {
-        this.take((await get(agentPath(this.#id, this.#agent, "/diff"))).agents?.[0]);
+        const {agents: [agent]} = await get(agentPath(this.#id, this.#agent, "/diff"));
+        this.take(agent);
+        this.#commits.hidden = !(agent?.ahead > 0);
+        if (this.#commits.hidden)
+            return;
+        const {agents: [{commits, more}]} = await get(agentPath(this.#id, this.#agent, "/commits"));
+        this.#commits.replaceChildren(el("summary", {}, `Commits that are not merged: ${commits.length}${more ? " or more" : ""}`),
+            el("ol", {class: "text"}, commits.map((commit) => this.#commit(commit))));
+    }
+
+    #commit({commit, subject, author, merge}) {
+        const pick = button("Pick", () => act(pick, async () => {
+            await perform(agentPath(this.#id, this.#agent, "/pick"), {commit});
+            await this.#read();
+            say("The commit was picked.");
+            this.#again.focus();
+        }), {class: "copy full owner", hidden: merge, "aria-label": `Pick ${subject}`});
+        return el("li", {}, el("code", {}, commit.slice(0, 8)), ` ${subject}, ${author} `, pick);
+    }
+
+    async #askMerge() {
+        const yes = await confirm(`Merge the work of ${this.#agent}?`, "Merge",
+            el("p", {}, "What it has committed comes into the integration branch, if the check of the session passes."));
+        if (yes !== null)
+            await act(this.#merge, async () => {
+                await perform(sessionPath(this.#id, "/merge"), {agents: [this.#agent]});
+                await this.#read();
+                say("The work is merged.");
+            });
     }
 
     // Shows what the server says of an agent.
     take(agent) {
         this.#branch = agent?.branch ?? "";
         this.#files = agent?.files ?? [];
+        this.#merge.hidden = !(agent?.ahead > 0);
         this.#show();
     }
 
@@ -154,12 +186,17 @@ export class AllChanges {
     title = "Changes · mas";
     #id;
     #state = el("p", {class: "note", role: "status"}, "Reading the changes …");
+    #check = button("Run the check on each", () => act(this.#check, async () => {
+        this.#compare(JSON.parse(await perform(sessionPath(this.#id, "/compare"))));
+        say("The check has run.");
+    }), {hidden: true});
     #agents = el("div", {});
 
     constructor(id, session) {
         this.#id = id;
         this.node.append(el("p", {class: "up"}, el("a", {href: `#/s/${id}`}, nameOf(session))),
-            el("h2", {tabindex: "-1"}, "Changes of all agents"), this.#state, this.#agents);
+            el("h2", {tabindex: "-1"}, "Changes of all agents"), this.#state,
+            el("p", {class: "row full owner"}, this.#check), this.#agents);
     }
 
     // Once: what a person writes below a line stays, and each agent has a button to read it again.
@@ -172,8 +209,27 @@ export class AllChanges {
         this.#agents.replaceChildren(...changed.map((agent) => {
             const changes = new Changes(this.#id, agent.id);
             changes.take(agent);
-            return el("section", {}, el("h3", {}, el("a", {href: `#/s/${this.#id}/a/${agent.id}`}, agent.id)), changes.node);
+            return el("section", {"data-agent": agent.id}, el("h3", {}, el("a", {href: `#/s/${this.#id}/a/${agent.id}`}, agent.id)),
+                el("p", {class: "note"}), el("details", {class: "file", hidden: true}), changes.node);
         }));
+        this.#compare(await get(sessionPath(this.#id, "/compare")));
+    }
+
+    // Says of each what it took, and whether the check passes.
+    #compare({check, agents}) {
+        this.#check.hidden = check === "" || !this.#agents.hasChildNodes();
+        for (const agent of agents) {
+            const section = this.#agents.querySelector(`:scope > [data-agent="${agent.agent}"]`);
+            if (section === null)
+                continue;
+            const {result, why, output} = agent.check;
+            const words = [agent.error, agent.preset, agent.error ? "" : `+${agent.added} −${agent.removed}`, CHECKS[result],
+                agent.cost > 0 ? costOf(agent) : "", agent.workedMs > 0 ? `${Math.ceil(agent.workedMs / 60000)} min` : "", agent.state];
+            setText(section.querySelector(".note"), words.filter(Boolean).join(" · "));
+            section.querySelector("details").hidden = result === "not run";
+            section.querySelector("details").replaceChildren(el("summary", {}, "What the check says"),
+                el("pre", {class: "code"}, [output, why].filter(Boolean).join("\n")));
+        }
     }
 
     event() {}

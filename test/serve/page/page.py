@@ -755,6 +755,39 @@ def found(browser):
         quiet(page, "401")
 
 
+def take(page):
+    """The check runs on each; commits are picked and merged; what conflicts, and is refused, is said."""
+    enter(page)
+    page.go(f"{URL}/#/s/{ID}/changes")
+    page.has("[data-agent=two] > .note", "scripted · +2 −2")
+    page.tap("button", "Run the check on each")
+    page.has("[data-agent=two] > .note", "the check passes")
+    page.has("[data-agent=solo] > .note", "the check fails")
+    page.tap("[data-agent=two] > details summary", "What the check says")
+    page.has("[data-agent=two] > details pre", "by two")
+    fits(page)
+    need(page.run(CONTRAST) == [], f"the contrast is too low: {page.run(CONTRAST)}")
+    need(page.run("![...document.querySelectorAll('[data-agent=solo] button')].some(n => visible(n) && n.textContent === 'Merge')"),
+         "what has no commits can be merged")
+    page.go(f"{URL}/#/s/{ID}/a/two/changes")
+    page.tap("summary", "Commits that are not merged: 2")
+    page.tap("button[aria-label='Pick First']")
+    said(page, "The commit was picked.")
+    fits(page)
+    page.tap("button", "Merge")
+    page.tap("dialog button", "Merge")
+    said(page, "The work is merged.")
+    page.wait("![...document.querySelectorAll('.changes button')].some(n => visible(n) && n.textContent === 'Merge')")
+    need("[]" in mas("commits", ID, "two", "--json"), "there are commits that are not merged")
+    with open(f"{T}/tree") as file:
+        subprocess.run(["git", "-C", file.read().strip(), "commit", "-qam", "Mine"], check=True)
+    page.go(f"{URL}/#/s/{ID}/a/solo/changes")
+    page.tap("button", "Merge")
+    page.tap("dialog button", "Merge")
+    page.has("#alert", "cannot merge agent 'solo': it conflicts in a")
+    quiet(page, "401")
+
+
 @scenario
 def together(browser):
     """What all agents of a session have changed and used is in one place, for who may see the whole session."""
@@ -778,6 +811,7 @@ def together(browser):
         said(page, "The comments were sent.")
         need(f"why {number}?" in mas("history", ID, "two"), "the comment has not come")
         quiet(page, "401")
+    take(browser.page(*PHONE))
     page = browser.page(*PHONE, apart=True)
     page.go(json.loads(mas("invite", ID, "solo", "--read-only", "--json"))["url"])
     page.wait("document.getElementById('link').dataset.state === 'open'")
