@@ -51,7 +51,7 @@ static void do_help(struct chat *chat, const char *rest)
     say(chat,
         "Enter sends, Ctrl-J or Alt-Enter begins a new line, Up recalls earlier input, Ctrl-R "
         "searches it.\nEsc Esc edits the last prompt, Ctrl-X drops the last one that waits.\n"
-        "Ctrl-C cancels the turn, Ctrl-L redraws the screen, Tab completes commands.\n"
+        "Ctrl-C cancels the turn, Ctrl-L redraws the screen, Tab completes commands and @files.\n"
         "Ctrl-O shows all of the newest text of which only the beginning is shown.");
     for (const struct command *own = chat_commands; own->name != NULL; own++) {
         _cleanup_free_ char *label = mem_printf("%s %s", own->name, own->operand);

@@ -697,3 +697,56 @@ screen_matches() { screen | grep -qE -- "$1"; }
     run ! screen_matches '^/evil'
     [ "$(tm display-message -pt "$PANE" '#{pane_title}')" != title ]
 }
+
+@test "TAB behind @ completes what lies in the agent's directory, and the prompt names it as typed" {
+    chat
+    mkdir -p "$DIR/unit/solo/src/deep" "$DIR/unit/solo/.git"
+    touch "$DIR/unit/solo/src/deep/one.c" "$DIR/unit/solo/src/draw.c" "$DIR/unit/solo/src/draw.h" "$DIR/unit/solo/.hidden"
+    keys 'look at @sr'
+    press Tab
+    keys dr
+    press Tab Tab
+    eventually shows_line '@src/draw.c'
+    shows_line '@src/draw.h'
+    typed 'look at @src/draw.'
+    keys c
+    press Tab
+    keys 'and @src/de'
+    press Tab Tab
+    keys 'and @.h'
+    press Tab
+    keys 'and @.g'
+    press Tab
+    keys .
+    eventually typed 'look at @src/draw.c and @src/deep/one.c and @.hidden and @.g.'
+    eventually lacks_line '@src/draw.h'
+    press Enter
+    eventually was_sent 'look at @src/draw.c and @src/deep/one.c and @.hidden and @.g.'
+    # an @ that begins no word, and what stands behind the cursor's word
+    keys 'me@sr'
+    press Tab
+    keys ' @src/deep/o,'
+    press Left Tab
+    keys .
+    eventually typed 'me@sr @src/deep/o.,'
+}
+
+@test "TAB behind @ leads out of the agent's directory by no link, and offers no hostile name" {
+    chat
+    mkdir "$T/outside" "$DIR/unit/solo/good"
+    touch "$T/outside/secret"
+    ln -s "$T/outside" "$DIR/unit/solo/gate"
+    (cd "$DIR/unit/solo" && touch $'escape\e[2J' 'two words' $'bidi\u202ex')
+    for path in gate/s ../t ../../ / esc tw bi; do
+        keys "@$path"
+        press Tab
+        keys .
+        eventually typed "@$path."
+        press C-c
+        eventually typed ''
+    done
+    keys @g
+    press Tab
+    eventually shows_line @gate
+    shows_line @good/
+}

@@ -52,6 +52,12 @@ commit_instructions() {
     [ "$(prompts CW-ROLE)" -eq 0 ]
     grep -F '"session/new"' "$TRACE" | grep -qF "\"cwd\":\"$DIR/unit/solo\""
     was_sent "[the project is in $DIR/code/solo, your branch mas/one/solo]"
+    # Tab completes paths of the project, and its unit has no such file
+    echo b >"$DIR/code/solo/besides"
+    tm send-keys -t "$PANE" -l 'see @be'
+    press Tab
+    type_line too
+    eventually was_sent 'see @besides too'
 }
 
 @test "a reader is told where the team's branch is" {
