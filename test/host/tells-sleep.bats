@@ -269,9 +269,13 @@ counts() { [ "$(agents .state | grep -cx "$1")" -eq "$2" ]; }
     rm "$HOME/.teller/limitedwork"
     find "$ROOT/sessions/.limits" -type f -delete
     eventually is idle
+    touch "$HOME/.teller/begins" # the line is there when the refusal comes: else it starts anew at once
     press -l two
     press Enter
+    eventually has_read two
     press -l more
+    eventually screen_has more
+    rm "$HOME/.teller/begins"
     eventually has_account work
     [ "$(grep -c -- '"--resume"' "$OUT")" -eq 1 ]
     # a line that was entered is a turn soon; that it is refused says nothing of the next account
