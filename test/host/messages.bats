@@ -301,6 +301,34 @@ END
     shows late
 }
 
+@test "Enter waits until a program at work has shown the text among what it prints anyway" {
+    cat >"$T/busy" <<'END'
+import os, select, time, tty
+tty.setraw(0)
+os.write(1, b"reading\r\n")
+def works(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not select.select([0], [], [], 0.02)[0]:
+        os.write(1, b"it works\r")
+    return time.monotonic() < end
+text = b""
+while len(text) < 5:
+    works(1)
+    text += os.read(0, 5 - len(text)) if select.select([0], [], [], 0)[0] else b""
+early = works(0.5)
+os.write(1, text + b"\r\n")
+print("early\r" if early else "late\r", flush=True)
+begins = time.monotonic()
+print(os.read(0, 1), "soon\r" if time.monotonic() - begins < 1.5 else "after a wait\r", flush=True)
+time.sleep(1000)
+END
+    run_agent "python3 -ES $T/busy" 'ready = reading' 'ready_timeout = 60s' 'enter_delay = 50ms'
+    eventually state_is solo working
+    took solo hello
+    eventually shows "b'\r' soon"
+    shows late
+}
+
 @test "messages that wait when their host ends have an outcome, however it ends" {
     preset made "sleep $MARK" 'ready = ^never$' 'ready_timeout = 1h'
     local end

@@ -25,6 +25,7 @@ enum {
     SETTLE_STEP_MS = 10,
     SETTLE_MAX_MS = 1000,
     SHOW_MAX_MS = 3000, /* until a program has shown what was typed, which a busy one does late */
+    SHOWN_BYTES = 8, /* of the end of a text by which it is known on the screen */
     STUCK_MS = 500, /* a message that has not moved for so long lets a person's keys pass */
 };
 
@@ -356,6 +357,15 @@ static char *prepare(struct host *host)
                : NULL;
 }
 
+/* Returns true if the program itself is at work, not only given something. */
+static bool works(const struct host *host)
+{
+    const struct terminal *terminal = host->terminal;
+    bool is_told = terminal->teller != NULL && terminal->teller->heard;
+
+    return (is_told ? terminal->teller->state : terminal->watcher.state) == AGENT_WORKING;
+}
+
 /* Begins to type the first message. */
 static void begin(struct host *host, int64_t now)
 {
@@ -373,6 +383,7 @@ static void begin(struct host *host, int64_t now)
     str_clear(&delivery->out);
     line_put_aside(host, &delivery->out);
     delivery->pictures = 0;
+    delivery->works = works(host);
     type_next(host, now);
     watcher_task(&host->terminal->watcher, now);
 }
@@ -408,6 +419,26 @@ static void write_text(struct host *host, int64_t now)
     delivery->phase = settles ? DELIVERY_SETTLE : DELIVERY_ENTER;
 }
 
+/* Returns true if the program has shown the text. One that was at work prints anyway: only the end
+ * of the text tells then, which a long one may not show as it is. */
+static bool has_shown(const struct host *host)
+{
+    const struct delivery *delivery = &host->terminal->delivery;
+    const struct watcher *watcher = &host->terminal->watcher;
+    const struct message *message = &delivery->queue[0];
+    size_t end = message->len, from;
+
+    if (!delivery->works || watcher->last_output <= delivery->progress)
+        return watcher->last_output > delivery->progress;
+    while (end > 0 && strchr(" \t\n", message->text[end - 1]) != NULL)
+        end--;
+    from = end;
+    while (from > 0 && end - from < SHOWN_BYTES && message->text[from - 1] != '\n')
+        from--;
+    return memmem(watcher->text + watcher->answered, watcher->text_len - watcher->answered,
+                  message->text + from, end - from) != NULL;
+}
+
 /* Returns true if the program still reads the text. One that takes an early Enter for a part of it,
  * or for nothing, has shown it for as long as its preset says. */
 static bool is_reading(struct host *host, int64_t now)
@@ -419,7 +450,7 @@ static bool is_reading(struct host *host, int64_t now)
         return false;
     if (pty_unread(host->terminal->tty.slave) > 0)
         return true;
-    if (delivery->shown == 0 && host->terminal->watcher.last_output > delivery->progress)
+    if (delivery->shown == 0 && has_shown(host))
         delivery->shown = now;
     return pause > 0 && (delivery->shown == 0 || now < delivery->shown + pause);
 }

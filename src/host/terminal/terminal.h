@@ -66,7 +66,8 @@ struct delivery {
     struct str out; /* the first message, or its next picture, in the form in which it is typed */
     size_t sent; /* bytes of it that are written */
     int64_t settle_from, settle_until;
-    int64_t shown; /* when the program was first seen to print behind the text; 0: not yet */
+    bool works; /* the program was at work when that was begun, and prints without it */
+    int64_t shown; /* when the program was first seen to show the text; 0: not yet */
     int64_t progress; /* when the terminal last took bytes */
     bool blocked; /* the terminal takes nothing now */
     bool held; /* the first message waits for the line */
