@@ -19,7 +19,7 @@ TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:c
     fish:command:fish procps:command:ps zstd:command:zstd util-linux:command:flock
     libnotify-bin:command:notify-send
     dunst:command:dunst dbus-daemon:command:dbus-daemon xvfb:command:Xvfb python3:command:python3 openssl:command:openssl vim:command:vim less:command:less
-    xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs git-lfs:command:git-lfs
+    xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs git-lfs:command:git-lfs gh:command:gh
     tinyproxy-bin:command:tinyproxy iproute2:command:ip
     chromium:command:chromium qrencode:command:qrencode
     wireguard-go:command:wireguard-go wireguard-tools:command:wg

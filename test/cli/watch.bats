@@ -30,7 +30,7 @@ case "$1 $2" in
     printf '{"comments":%s,"headRefOid":"%s","number":12,"reviews":%s,"state":"%s","statusCheckRollup":%s,"url":"https://github.com/o/r/pull/12"}\n' \
         "$(cat "$T/comments")" "$head" "$(cat "$T/reviews")" "$(cat "$T/pr")" "$checks"
     ;;
-'run view') exec sh "$T/log" ;;
+'api '*/jobs/*/logs) exec sh "$T/log" ;;
 'api '*/collaborators/*)
     user=${2%/permission}
     cat "$T/access-${user##*/}" 2>/dev/null || { echo 'Must have push access to view collaborator permission. (HTTP 403)' >&2; exit 1; }
@@ -47,6 +47,21 @@ P
     git clone -q --bare "$P" "$T/remote.git"
     git -C "$P" remote add origin "$T/remote.git"
 }
+
+# The real gh instead of that one, and a GitHub of files.
+with_gh() {
+    rm "$T/bin/gh"
+    command -v gh >/dev/null || skip 'there is no gh'
+    mkdir -p "$XDG_CONFIG_HOME/gh"
+    echo "http_unix_socket: $T/github" >"$XDG_CONFIG_HOME/gh/config.yml"
+    printf 'github.com:\n    oauth_token: gho_secret\n    user: o\n' >"$XDG_CONFIG_HOME/gh/hosts.yml"
+    git -C "$P" remote set-url origin https://github.com/o/r.git
+    git -C "$P" config "url.$T/remote.git.pushInsteadOf" https://github.com/o/r.git
+    python3 "$BATS_TEST_DIRNAME/forge.py" "$T/github" "$T" >"$T/github.out" 2>&1 3>&- &
+    GITHUB=$!
+    eventually test -S "$T/github"
+}
+teardown_more() { if [ -n "${GITHUB-}" ]; then kill "$GITHUB"; cat "$T/github.out"; fi; }
 
 # The template `two`: a manager and a worker, with a repository each.
 make_two() {
@@ -86,20 +101,27 @@ look_until() {
 }
 
 # Green is what has passed at two looks.
-is_passed() { [[ $(of_watch .why) == "PR #12 "@(green|"has passed ${1-[0-9]*} checks, and is looked at once more") ]]; }
+is_passed() { [[ $(of_watch .why) == "PR #12 has passed "$1" checks, and is looked at once more" ]]; }
+is_green() { says 'PR #12 green' || is_passed '*'; }
 look_until_green() {
-    look_until is_passed
+    look_until is_green
     look_until says 'PR #12 green'
 }
 
 remote_head() { git --git-dir="$T/remote.git" rev-parse mas/fix; }
 main_head() { GIT_DIR=$DIR/code.git git rev-parse refs/heads/mas/fix/main; }
 
+# refuse WHAT STATUS: what the GitHub of with_gh answers from now on to requests with this in them; the body is the input.
+refuse() {
+    { printf '%s\n' "$@" && cat; } >"$T/new-refuse"
+    mv "$T/new-refuse" "$T/refuse"
+}
+
 # check RESULT...: a check for each, of the newest commit.
 check() {
     local n=0 list=
     for result; do
-        list+="${list:+,}$(printf '{"__typename":"CheckRun","completedAt":"2023-01-01T00:00:00Z","conclusion":"%s","detailsUrl":"https://github.com/o/r/actions/runs/5/jobs/%s","name":"check%s","status":"COMPLETED","workflowName":""}' \
+        list+="${list:+,}$(printf '{"__typename":"CheckRun","completedAt":"2023-01-01T00:00:00Z","conclusion":"%s","detailsUrl":"https://github.com/o/r/actions/runs/5/job/%s","name":"check%s","status":"COMPLETED","workflowName":""}' \
             "$result" $((++n)) $n)"
     done
     printf '[%s]' "$list" >"$T/new-checks"
@@ -496,6 +518,68 @@ bring() {
     [ "$(of_watch .agent)" = boss ]
 }
 
+@test "the real gh: red while other jobs run, a comment, green, merged by a squash" {
+    with_gh
+    watch_team
+    echo dirt >"$P/dirt" # of which gh warns
+    refuse PullRequestCreate 200 <<<'{"errors": [{"message": "No commits between main and mas/fix"}]}'
+    fails 1 land fix --pr
+    [[ $stderr == *'cannot open a pull request: gh: '*'No commits between main and mas/fix'* ]]
+    rm "$T/refuse"
+    check FAILURE ''
+    printf 'cat <<"X"\n%s\nX\n' "$(printf '%s\n' '##[group]Run make' 'a.c:1: no' "$MEND" \
+        '##[error]Process completed with exit code 2.' 'Post job cleanup.')" >"$T/log"
+    CLICOLOR_FORCE=1 GH_FORCE_TTY=80 ok land fix --pr --watch
+    [ "$output" = $'https://github.com/o/r/pull/12\nerrand 1 watches PR #12: at most 3 rounds' ]
+    first=$(remote_head)
+    eventually rounds 1
+    eventually eval '[ "$(remote_head)" != "$first" ]'
+    asked_for '| 2023-01-01T00:00:00.0000000Z a.c:1: no'
+    asked_for '##[error]Process completed'
+    run ! asked_for 'Post job'
+    jq -n '[range(100) | {id: "IC_\(.)", author: null, authorAssociation: "NONE", body: "spam", isMinimized: false}]' \
+        >"$T/comments"
+    echo '{"permission":"write","role_name":"write"}' >"$T/access-alice"
+    comment IC_100 alice MEMBER 'please rename it' # on the second page
+    look_until rounds 2
+    eventually asked_for '| please rename it'
+    run ! asked_for spam
+    check SUCCESS SUCCESS
+    look_until_green
+    remote_head >"$T/head"
+    git clone -q "$T/remote.git" "$T/other"
+    git -C "$T/other" merge -q --squash origin/mas/fix
+    git -C "$T/other" commit -qm 'Fix (#12)'
+    git -C "$T/other" push -q origin HEAD:main :mas/fix
+    echo MERGED >"$T/pr"
+    look_until is_over merged
+    says 'PR #12 is merged; the session can go: mas rm fix'
+    git -C "$P" pull -q "$T/remote.git" main
+    ok stop fix
+    ok rm fix
+}
+
+@test "the real gh: what GitHub refuses is said, and asked again" {
+    with_gh
+    watch_team
+    ok land fix --pr --watch
+    local limit='API rate limit exceeded for user ID 1.'
+    jq -n --arg text "$limit" '{message: $text}' | refuse /graphql 403
+    look_until says "gh: HTTP 403: $limit (https://api.github.com/graphql)"
+    refuse /graphql 429 </dev/null
+    look_until says 'gh: HTTP 429 (https://api.github.com/graphql)'
+    jq -n --arg text "$limit" '{errors: [{type: "RATE_LIMITED", message: $text}]}' | refuse /graphql 200
+    look_until says "gh: GraphQL: $limit"
+    echo '{"message": "You have exceeded a secondary rate limit."}' | refuse /repos 429
+    look_until says 'gh: You have exceeded a secondary rate limit. (HTTP 429)'
+    [ "$(grep -c 'the forge does not answer' "$DIR/logs/session.log")" = 1 ]
+    is_over ''
+    check FAILURE
+    refuse /repos/o/r/actions 404 <<<'{"message": "Not Found"}' # the log, which has expired
+    look_until rounds 1
+    asked_for '| gh: Not Found (HTTP 404)'
+}
+
 @test "--watch needs --pr, a program that tells, and an agent that tells and does not execute what it gets" {
     for options in '--watch' '--pr --rounds 2' '--pr --wait' '--pr --watch --rounds 0' '--pr --watch --rounds x'; do
         # shellcheck disable=SC2086 # several
@@ -505,7 +589,9 @@ bring() {
     fails 4 land shells --pr --watch
     [ "$stderr" = 'mas: no agent has a repository and tells when its turns end' ]
     [ ! -e "$T/calls" ]
-    rm "$T/bin/gh"
-    fails 3 land shells --pr --watch
+    mkdir "$T/most" # of the programs
+    ln -s /usr/bin/* "$T/most/"
+    rm -f "$T/most/gh"
+    PATH=$T/most fails 3 land shells --pr --watch
     [ "$stderr" = 'mas: cannot watch: gh is not in PATH' ]
 }

@@ -104,6 +104,28 @@ TEST(each_word_of_a_check_is_known_or_waits)
     }
 }
 
+TEST(a_forge_that_wants_to_be_asked_less_is_known)
+{
+    static const struct {
+        const char *said; /* as gh 2.23 does */
+        bool want;
+    } cases[] = {
+        {"gh: HTTP 403: API rate limit exceeded for user ID 1. (https://api.github.com/graphql)",
+         true},
+        {"gh: You have exceeded a secondary rate limit. (HTTP 403)", true},
+        {"gh: GraphQL: API rate limit exceeded for user ID 1.", true},
+        {"gh: HTTP 429 (https://api.github.com/graphql)", true},
+        {"gh: HTTP 403: Resource not accessible (https://api.github.com/graphql)", false},
+        {"gh: HTTP 502 (https://api.github.com/graphql)", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct err why = ERR_INIT;
+        (void)err_set(&why, MAS_FAILED, "%s", cases[i].said);
+        CHECK(pr_is_limited(&why) == cases[i].want);
+    }
+}
+
 TEST(what_is_no_answer_is_refused)
 {
     static const struct {

@@ -196,12 +196,12 @@ static int clamp(int64_t ms, int least, int most)
 static int wait_longer(struct at_work *at, const struct err *why, int *ret_wait_ms, struct err *err)
 {
     int64_t now = at->errand->due.now_ms;
-    bool less = strcasestr(why->text, "rate limit") != NULL;
     bool first = at->watch.failed_ms == 0;
 
     if (first)
         at->watch.failed_ms = now;
-    *ret_wait_ms = less ? GONE_MAX_MS : clamp(now - at->watch.failed_ms, ASK_MIN_MS, GONE_MAX_MS);
+    *ret_wait_ms = pr_is_limited(why) ? GONE_MAX_MS
+                                      : clamp(now - at->watch.failed_ms, ASK_MIN_MS, GONE_MAX_MS);
     due_set_why(at->entry, why->text);
     if (keep(at, err) == -1)
         return -1;

@@ -5,6 +5,7 @@
  */
 #include "code/land/pr.h"
 
+#include "base/env.h"
 #include "model/member.h"
 #include "os/path.h"
 
@@ -207,6 +208,7 @@ struct pr_program {
     const char *lines[WORDS_MAX]; /* its number; none: `view` tells all, in the form of mas */
     const char *open[WORDS_MAX]; /* head, base, title, body */
     const char *log[WORDS_MAX]; /* the id of a check */
+    const char *failed; /* the last line of it with this is the end of what failed; NULL: all is */
     const char *access[WORDS_MAX]; /* an author; none: `view` tells it */
 };
 
@@ -217,7 +219,10 @@ static const struct pr_program
           .lines = {"api", "repos/{owner}/{repo}/pulls/%0/comments"
                            "?per_page=100&sort=created&direction=desc"},
           .open = {"pr", "create", "--head", "%0", "--base", "%1", "--title", "%2", "--body", "%3"},
-          .log = {"run", "view", "--job", "%0", "--log-failed"},
+          /* `gh run view --log-failed` has none before the last job of the run has ended, nor one
+           * of a job with a slash in its name */
+          .log = {"api", "repos/{owner}/{repo}/actions/jobs/%0/logs"},
+          .failed = "##[error]",
           .access = {"api", "repos/{owner}/{repo}/collaborators/%0/permission"}};
 
 void pr_forge_free(struct pr_forge *forge)
@@ -257,24 +262,35 @@ static char *make_word(const char *word, const char *const *values)
                : mem_printf("%.*s%s%s", (int)(mark - word), word, values[mark[1] - '0'], mark + 2);
 }
 
-/* Fails with the last line that a program has said: its own words are above its usage. */
+/* Fails with the first line that a program has said, which is above its usage, but for warnings: gh
+ * has one for a work tree with changes. */
 static int fail_said(const struct pr_forge *forge, const struct proc_result *result,
                      struct err *err)
 {
     _cleanup_str_ struct str said = STR_INIT;
+    _cleanup_free_ char *itself = mem_printf("%s: ", forge->name);
     const char *text = str_text(&result->err);
-    size_t len = strcspn(text, "\n");
 
+    while (str_starts(text, "Warning: ") && strchr(text, '\n') != NULL)
+        text = strchr(text, '\n') + 1;
+    text += str_starts(text, itself) ? strlen(itself) : 0;
+    size_t len = strcspn(text, "\n");
     str_add_visible(&said, text, len < SAID_MAX ? len : str_cut(text, len, SAID_MAX));
     return said.len == 0
                ? err_set(err, MAS_FAILED, "%s ended with exit code %d", forge->name, result->status)
-               : err_set(err, MAS_FAILED, "%s: %s", forge->name, said.data);
+               : err_set(err, MAS_FAILED, "%s%s", itself, said.data);
+}
+
+bool pr_is_limited(const struct err *why)
+{
+    return strcasestr(why->text, "rate limit") != NULL || strstr(why->text, "HTTP 429") != NULL;
 }
 
 static int run(const struct pr_forge *forge, const char *const *words, const char *const *values,
                bool is_log, struct proc_result *ret, struct err *err)
 {
     _cleanup_strv_ char **argv = NULL;
+    _cleanup_strv_ char **env = NULL;
     _cleanup_close_ int cwd = open(forge->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (cwd == -1)
@@ -284,8 +300,12 @@ static int run(const struct pr_forge *forge, const char *const *words, const cha
         _cleanup_free_ char *word = make_word(*words, values);
         strv_push(&argv, word);
     }
+    strv_push_all(&env, environ);
+    env_drop(env, "CLICOLOR_FORCE"); /* by these gh colours also what mas is to read */
+    env_drop(env, "GH_FORCE_TTY");
     const struct proc_spec spec = {.file = forge->file,
                                    .argv = argv,
+                                   .envp = env,
                                    .cwd = cwd,
                                    .output_max = is_log ? PR_LOG_MAX : ANSWER_MAX,
                                    .tail = is_log,
@@ -334,6 +354,18 @@ int pr_open(const struct pr_forge *forge, const char *head, const char *base, co
     return 0;
 }
 
+/* Returns where the last line of a text with a mark ends; without one, where the text does. */
+static size_t find_end(const char *text, size_t len, const char *mark)
+{
+    const char *end = text + len;
+    const char *last = NULL;
+
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), mark, strlen(mark))) != NULL;)
+        last = at++;
+    const char *line = last != NULL ? memchr(last, '\n', (size_t)(end - last)) : NULL;
+    return line != NULL ? (size_t)(line - text) : len;
+}
+
 int pr_log(const struct pr_forge *forge, const struct pr_check *check, struct str *to,
            struct err *err)
 {
@@ -342,7 +374,9 @@ int pr_log(const struct pr_forge *forge, const struct pr_check *check, struct st
 
     if (run(forge, forge->as->log, &id, true, &result, err) == -1)
         return -1;
-    str_addn(to, str_text(&result.out), result.out.len);
+    const char *text = str_text(&result.out);
+    size_t len = result.out.len;
+    str_addn(to, text, forge->as->failed != NULL ? find_end(text, len, forge->as->failed) : len);
     return 0;
 }
 

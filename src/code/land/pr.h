@@ -66,6 +66,8 @@ void pr_forge_free(struct pr_forge *forge);
 /* Asks for the pull request with this number, or of this branch. *ret must be PR_INIT; the caller
  * releases it with pr_free(). Fails in the words of the program. */
 int pr_ask(const struct pr_forge *forge, const char *which, struct pr *ret, struct err *err);
+/* Returns true if it has failed because the forge wants to be asked less. */
+bool pr_is_limited(const struct err *why);
 /* Opens one for a branch that was pushed. *ret_url is what the program says of it, in one line,
  * which the caller frees. */
 int pr_open(const struct pr_forge *forge, const char *head, const char *base, const char *message,
