@@ -24,6 +24,7 @@
 #   make lint [SINCE=COMMIT] | format      check the style and the rules, with SINCE by the slow
 #                                          checks only what changed | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
+#   make site                              the documents and manual pages as HTML, in build/site
 #   make clean
 
 include config.mk
@@ -466,7 +467,10 @@ sweep:
 check-all:
 	@scripts/check-all.sh
 
-.PHONY: tools mutants sweep check-all
+site:
+	@scripts/site.sh
+
+.PHONY: tools mutants sweep check-all site
 tools: $(TOOLS) $(CLOCK)
 
 bench: $(BUILD)/mas $(HELPERS) $(TOOLS)

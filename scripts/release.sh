@@ -33,10 +33,13 @@ point "tarball and packages"
 make -s deb
 (cd build && sha256sum "mas-$version.tar.gz" deb/*.deb) >"build/mas-$version.sha256"
 
+point "the manual as a site"
+make -s site
+
 point "left to do"
 cat <<END
 The tag, with the section of NEWS as its text:
     awk '/^[0-9]/ { on = \$1 == "$version" } on' NEWS | git tag -s "v$version" -F -
     git push origin "v$version"
-Publish build/mas-$version.tar.gz, build/deb/*.deb and build/mas-$version.sha256.
+Publish build/mas-$version.tar.gz, build/deb/*.deb and build/mas-$version.sha256, and build/site as the site.
 END

@@ -13,7 +13,7 @@ BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-confi
     libseccomp-dev:library:libseccomp libmd4c-dev:library:md4c'
 RUN_NEEDS='tmux:command:tmux bubblewrap:command:bwrap'
 TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:curl dash:command:dash
-    busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck
+    busybox:command:busybox mandoc:command:mandoc cmark-gfm:command:cmark-gfm shellcheck:command:shellcheck
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
     libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh
     fish:command:fish procps:command:ps zstd:command:zstd util-linux:command:flock
