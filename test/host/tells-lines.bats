@@ -484,3 +484,84 @@ has_rows() {
     eventually says 'I know ask'
     eventually is idle
 }
+
+# opencode: a session whose program loads the plugin of OpenCode's preset, and tells it what OpenCode does
+opencode() {
+    command -v node >/dev/null || skip 'node is not installed'
+    cat >"$T/opencode.mjs" <<'END'
+import { existsSync, unlinkSync } from "node:fs"
+import { createInterface } from "node:readline"
+const { Mas } = await import(JSON.parse(process.env.OPENCODE_CONFIG_CONTENT).plugin.at(-1))
+const hooks = await Mas(), sessionID = "ses_1", asked = []
+const event = (type, more) => hooks.event({ event: { type, properties: { sessionID, ...more } } })
+const go = async () => {
+  while (!existsSync(process.env.GO)) await new Promise((end) => setTimeout(end, 20))
+  unlinkSync(process.env.GO)
+}
+let ids = 0, busy = false
+// one request: it is of the newest prompt, and ends with a tool or with an answer
+const step = async (parentID, finish, text) => {
+  const info = { id: `msg_${++ids}`, role: "assistant", parentID, time: {} }
+  await event("message.updated", { info })
+  if (text.startsWith("slow")) await go()
+  if (finish === "stop") await event("message.part.updated", { part: { type: "text", text: `I know ${text}`, time: { end: 1 }, messageID: info.id } })
+  await event("message.updated", { info: { ...info, finish, time: { completed: 1 } } })
+}
+const turn = async () => {
+  busy = true
+  for (let last; asked.length > 0;) {
+    last = asked.splice(0).at(-1)
+    if (last.text.startsWith("slow tool")) {
+      await step(last.id, "tool-calls", last.text)
+      last = asked.splice(0).at(-1) ?? last
+    }
+    if (last.text === "slow stop") {
+      await go()
+      await event("session.error", { error: { name: "MessageAbortedError" } })
+      asked.length = 0
+    } else await step(last.id, "stop", last.text)
+  }
+  busy = false
+  await event("session.status", { status: { type: "idle" } })
+}
+await event("session.created", { info: { id: sessionID } })
+console.log("ctrl+p commands")
+createInterface({ input: process.stdin }).on("line", async (text) => {
+  const message = { id: `msg_${++ids}` }
+  await hooks["chat.message"]({ sessionID }, { message, parts: [{ type: "text", text }] })
+  asked.push({ id: message.id, text })
+  if (!busy) turn()
+})
+END
+    export GO=$T/go
+    printf '%s\n' '[preset opencode-tty]' "command = node $T/opencode.mjs" 'wall.level = off' >>"$ROOT/mas.ini"
+    new_session -t solo --agent opencode-tty
+    find_agent
+    eventually is idle
+}
+
+@test "OpenCode: a prompt of the middle of a turn leaves it its answer, or joins it behind a tool, or is stopped with it" {
+    opencode
+    sends() { # ONE TWO: the second in the turn of the first, which has no end by it
+        local ends
+        ends=$(ends)
+        ok send "$ID" solo "$1"
+        eventually is working
+        ok send "$ID" solo "$2"
+        eventually says "[\"user\",null,\"$2\""
+        [ "$(ends)" = "$ends" ]
+        touch "$GO"
+        eventually is idle
+    }
+    ends() { grep -c 'outcome=[ec]' "$ROOT/sessions/$ID/logs/session.log" || :; }
+    sends 'slow one' two
+    eventually says '"I know two"'
+    sends 'slow tool' three
+    eventually says '"I know three"'
+    sends 'slow stop' four
+    ok send "$ID" solo five
+    eventually says '"I know five"'
+    [ "$(spoken)" = 'slow one|I know slow one|two|I know two|slow tool|three|I know three|slow stop|four|five|I know five' ]
+    [ "$(history | grep interrupted | jq -r '.[2]' | xargs)" = 'slow stop four' ]
+    [ "$(turns)" -eq 6 ]
+}
