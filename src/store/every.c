@@ -115,6 +115,14 @@ bool every_goes_on(const struct every_entry *entry)
     return every_is_errand(entry) && every_needs_tick(entry);
 }
 
+bool every_has_failed(const struct every_entry *entry)
+{
+    if (entry->over[0] != '\0')
+        return strcmp(entry->over, "passed") != 0 && strcmp(entry->over, "merged") != 0;
+    return entry->kind != EVERY_WATCH && entry->why[0] != '\0' &&
+           strcmp(entry->why, EVERY_SKIPPED) != 0;
+}
+
 /* ---- the files */
 
 static int fail_damaged(const char *what, struct err *err)

@@ -25,6 +25,7 @@
 #define EVERY_NUMBERS ".every"
 #define EVERY_LOCK ".every.lock"
 #define EVERY_TAG "every:" /* with which the first tag of a run's prompt begins */
+#define EVERY_SKIPPED "skipped: the run before still goes on" /* a `why` that is no failure */
 
 enum {
     EVERY_MAX = 128, /* entries of a session */
@@ -95,6 +96,9 @@ bool every_is_errand(const struct every_entry *entry);
 bool every_goes_on(const struct every_entry *entry);
 /* Returns true unless the entry is over or paused: a tick may have something to do for it. */
 bool every_needs_tick(const struct every_entry *entry);
+/* Returns true if the entry needs a look: its last attempt has failed, or it is over and has not
+ * come to what it was for. What a watch that goes on says is how its pull request stands. */
+bool every_has_failed(const struct every_entry *entry);
 
 /* Adds an entry, and sets its number. With `env`, which may be NULL, also that environment. Drops
  * the oldest errands that are over beyond EVERY_OVER_MAX. Fails with MAS_CONFLICT if there are

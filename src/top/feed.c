@@ -93,6 +93,34 @@ static void set_running(struct top_feed *feed, struct top_team *team, bool runs)
     }
 }
 
+/* Returns true if a file, which is always replaced as a whole, is another one than before. */
+static bool is_another(const struct stat *st, ino_t *file, struct timespec *at)
+{
+    if (st->st_ino == *file && st->st_mtim.tv_sec == at->tv_sec &&
+        st->st_mtim.tv_nsec == at->tv_nsec)
+        return false;
+    *file = st->st_ino;
+    *at = st->st_mtim;
+    return true;
+}
+
+/* Reads the entries of a team, if they have changed; none of a file that is missing or damaged. */
+static void follow_every(struct top_feed *feed, struct top_team *team)
+{
+    _cleanup_free_ char *file = mem_printf("%s/" EVERY_FILE, team->id);
+    struct stat st = {.st_ino = 0};
+    struct err ignored = ERR_INIT;
+
+    (void)fstatat(feed->root.sessions, file, &st, AT_SYMLINK_NOFOLLOW);
+    if (!is_another(&st, &team->every_file, &team->every_at))
+        return;
+    _cleanup_close_ int dir = workspace_open(&feed->root, team->id);
+    every_free(&team->every);
+    if (dir != -1)
+        (void)every_read(dir, &team->every, &ignored);
+    feed->table->changed = true;
+}
+
 /* Reads the agents of a team that is new, or whose file is another one than before: agents join and
  * leave. Returns true if it has. */
 static bool follow_team(struct top_feed *feed, struct top_team *team, bool is_new)
@@ -102,13 +130,10 @@ static bool follow_team(struct top_feed *feed, struct top_team *team, bool is_ne
 
     if (dir != -1)
         (void)fstatat(dir, WORKSPACE_CONFIG, &st, AT_SYMLINK_NOFOLLOW);
-    if (!is_new && st.st_ino == team->file && st.st_mtim.tv_sec == team->file_at.tv_sec &&
-        st.st_mtim.tv_nsec == team->file_at.tv_nsec)
+    if (!is_another(&st, &team->file, &team->file_at) && !is_new)
         return false;
     for (size_t i = 0; i < team->count; i++)
         disconnect(feed, &team->agents[i]);
-    team->file = st.st_ino;
-    team->file_at = st.st_mtim;
     read_team(feed, team, dir);
     return true;
 }
@@ -147,6 +172,7 @@ static void keep_row(struct top_feed *feed, const struct row *row, bool again)
         for (size_t i = 0; i < team->count; i++)
             team->agents[i].next_ms = 0;
     team->listed = true;
+    follow_every(feed, team);
 }
 
 static void remove_unlisted(struct top_feed *feed)
@@ -247,6 +273,8 @@ static void check_root(struct top_feed *feed)
 
     feed->check_ms = time_monotonic_ms() + CHECK_MS;
     look_at_quota(feed);
+    for (size_t i = 0; i < feed->table->count; i++)
+        follow_every(feed, feed->table->teams[i]);
     if (feed->notices == -1)
         feed->index_ms = 0;
     if (root_stands(feed)) {

@@ -141,7 +141,7 @@ static void deny(struct top *top)
 
 static struct row_key target_of(const struct top_row *row)
 {
-    struct row_key key = {.kind = row->kind};
+    struct row_key key = {.kind = row->kind, .number = row->entry != NULL ? row->entry->number : 0};
 
     memcpy(key.team, row->team->id, ID_TEXT);
     if (row->agent != NULL)
@@ -208,6 +208,14 @@ static const struct top_row *chosen_team(struct top *top)
     return NULL;
 }
 
+static void forget_entry(struct top *top, const char *key)
+{
+    _cleanup_free_ char *number = mem_printf("%" PRId64, top->target.number);
+
+    if (strcmp(key, "y") == 0)
+        RUN(top, mem_printf("forgotten: %s", number), WORD("every"), WORD("--off"), number);
+}
+
 static void stop_team(struct top *top, const char *key)
 {
     const struct top_team *team = table_find(&top->table, top->target.team);
@@ -220,7 +228,11 @@ static void begin_stop(struct top *top)
 {
     const struct top_row *row = chosen_team(top);
 
-    if (row != NULL)
+    if (row != NULL && row->entry != NULL)
+        ask(top, MODE_SURE, forget_entry,
+            mem_printf("end %s %" PRId64 " and forget it? (y/n)", every_kind_name(row->entry),
+                       row->entry->number));
+    else if (row != NULL)
         ask(top, MODE_SURE, stop_team,
             mem_printf("stop session %s and its %zu agents? (y/n)", row->team->name,
                        row->team->count));
@@ -310,8 +322,8 @@ static void begin_try(struct top *top)
                        agent->id));
 }
 
-/* What would help an agent, or a team without hosts, that has failed. */
-enum remedy { REMEDY_NONE, REMEDY_START, REMEDY_RESTART, REMEDY_ASK };
+/* What would help an agent, a team without hosts, or an entry that has failed. */
+enum remedy { REMEDY_NONE, REMEDY_START, REMEDY_RESTART, REMEDY_ASK, REMEDY_RUN };
 
 static enum remedy remedy_for(const struct top_row *row)
 {
@@ -319,6 +331,8 @@ static enum remedy remedy_for(const struct top_row *row)
 
     if (row->kind == ROW_TEAM)
         return row->team->problem == NULL ? REMEDY_START : REMEDY_NONE;
+    if (row->kind == ROW_ENTRY) /* what is over stays so */
+        return row->entry->over[0] == '\0' ? REMEDY_RUN : REMEDY_NONE;
     if (agent == NULL)
         return REMEDY_NONE;
     if (!agent->told)
@@ -336,11 +350,16 @@ static void try_again(struct top *top)
     enum remedy remedy = row != NULL ? remedy_for(row) : REMEDY_NONE;
 
     if (remedy == REMEDY_NONE) {
-        top_say(top, true, "nothing has failed here");
+        top_say(top, true,
+                row != NULL && row->entry != NULL ? "it is over; x forgets it"
+                                                  : "nothing has failed here");
         return;
     }
     struct row_key key = target_of(row);
-    if (remedy == REMEDY_START)
+    _cleanup_free_ char *number = mem_printf("%" PRId64, key.number);
+    if (remedy == REMEDY_RUN)
+        RUN(top, mem_printf("ran entry %s", number), WORD("every"), WORD("--run"), number);
+    else if (remedy == REMEDY_START)
         RUN(top, NULL, WORD("start"), key.team);
     else if (remedy == REMEDY_RESTART)
         RUN(top, NULL, WORD("restart"), key.team, key.agent);

@@ -35,12 +35,16 @@ enum list_column {
 
 static void add_who(const struct top_row *row, const struct rows *rows, struct str *to)
 {
+    const char *id = row->entry != NULL   ? row->entry->agent
+                     : row->agent != NULL ? row->agent->id
+                                          : "";
+
     if (row->kind == ROW_TEAM)
         str_add(to, row->team->name);
     else if (rows->by_team)
-        str_add(to, row->agent->id);
+        str_add(to, id);
     else
-        str_addf(to, "%s/%s", row->team->name, row->agent->id);
+        str_addf(to, "%s/%s", row->team->name, id);
 }
 
 const char *list_state(const struct top_agent *agent, enum paint *ret)
@@ -218,6 +222,16 @@ static void add_team_cell(enum list_column column, const struct top_row *row, in
         err_add_commands(to, "no agent has a host: mas start %s", team->name);
 }
 
+/* An entry is called by its number: "goal 3", and "every 4" if it is no errand. */
+static void add_entry_cell(enum list_column column, const struct every_entry *entry, struct str *to)
+{
+    if (column == COLUMN_STATE)
+        str_addf(to, "%s %" PRId64, every_is_errand(entry) ? every_kind_name(entry) : "every",
+                 entry->number);
+    else if (column == COLUMN_WHAT)
+        str_addf(to, "%s%s%s", entry->over, entry->over[0] != '\0' ? ": " : "", entry->why);
+}
+
 /* Appends the text of a cell and returns its colour. `merged`: the last line has no column. */
 static enum paint add_cell(enum list_column column, const struct top_row *row,
                            const struct rows *rows, bool merged, int64_t now_ms, struct str *to)
@@ -232,6 +246,10 @@ static enum paint add_cell(enum list_column column, const struct top_row *row,
     if (row->kind == ROW_TEAM) {
         add_team_cell(column, row, now_ms, to);
         return column == COLUMN_STATE ? PAINT_BAD : PAINT_PLAIN;
+    }
+    if (row->kind == ROW_ENTRY) {
+        add_entry_cell(column, row->entry, to);
+        return PAINT_BAD;
     }
     const char *state = list_state(agent, &paint);
     switch (column) {

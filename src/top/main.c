@@ -129,6 +129,8 @@ static void handle_keys(struct top *top, short events)
         top->ends = true;
         return;
     }
+    if (top->table.changed) /* the rows may be of what is gone */
+        rows_build(&top->rows, &top->table);
     while (!top->ends && screen_press(&press))
         input_press(top, &press);
 }

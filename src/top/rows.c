@@ -7,12 +7,13 @@
 
 #include "top/rows.h"
 
-/* An agent, or a team without hosts, before it has a row. */
+/* What gets a row: an agent, a team without hosts, or what has failed to be sent to an agent. */
 struct row_entry {
+    enum row_kind kind;
     struct top_team *team;
     struct top_agent *agent; /* for a team: the first one, for its rank */
-    bool is_team;
     enum attention class;
+    const struct every_entry *every;
 };
 
 void rows_free(struct rows *rows)
@@ -27,7 +28,7 @@ void rows_free(struct rows *rows)
 
 static bool has_word(const char *text, const char *word, size_t len)
 {
-    size_t n = text != NULL ? strlen(text) : 0;
+    size_t n = strlen(text);
 
     for (size_t i = 0; i + len <= n; i++)
         if (strncasecmp(text + i, word, len) == 0)
@@ -50,17 +51,28 @@ static bool agent_has(const struct top_agent *agent, const char *word, size_t le
     };
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (has_word(texts[i], word, len))
+        if (texts[i] != NULL && has_word(texts[i], word, len))
             return true;
     return false;
 }
 
-/* Returns true if the agent has all words of a filter. */
-static bool rows_matches(const struct top_agent *agent, const char *filter)
+static bool entry_has(const struct row_entry *row, const char *word, size_t len)
+{
+    const struct every_entry *entry = row->every;
+
+    if (row->kind != ROW_ENTRY)
+        return agent_has(row->agent, word, len);
+    _cleanup_free_ char *all = mem_printf("%s/%s\n%s\n%s\n%s", row->team->name, entry->agent,
+                                          attention_name(row->class), entry->why, entry->text);
+    return has_word(all, word, len);
+}
+
+/* Returns true if it has all words of a filter. */
+static bool rows_matches(const struct row_entry *row, const char *filter)
 {
     while (filter != NULL && *filter != '\0') {
         size_t len = strcspn(filter, " ");
-        if (len > 0 && !agent_has(agent, filter, len))
+        if (len > 0 && !entry_has(row, filter, len))
             return false;
         filter += len + (filter[len] == ' ');
     }
@@ -88,17 +100,47 @@ static int compare_places(const struct row_entry *a, const struct row_entry *b)
 static int compare(const void *left, const void *right)
 {
     const struct row_entry *a = left, *b = right;
-    int rank = attention_compare(&a->agent->status, &b->agent->status);
+    int rank = (int)a->class - (int)b->class;
 
+    if (rank == 0)
+        rank = (a->kind == ROW_ENTRY) - (b->kind == ROW_ENTRY);
+    if (rank == 0 && a->kind == ROW_ENTRY)
+        return (a->every->number > b->every->number) - (a->every->number < b->every->number);
+    if (rank == 0)
+        rank = attention_compare(&a->agent->status, &b->agent->status);
     return rank != 0 ? rank : compare_places(a, b);
 }
 
-/* Returns the entries in the order of rank. */
-static struct row_entry *sort_entries(struct rows *rows, const struct top_table *table,
-                                      size_t *ret_count)
+static struct top_agent *find_agent(struct top_team *team, const char *id)
 {
-    struct row_entry *entries = mem_alloc((table->agents + 1) * sizeof *entries);
-    size_t count = 0;
+    for (size_t i = 0; i < team->count; i++)
+        if (strcmp(team->agents[i].id, id) == 0)
+            return &team->agents[i];
+    return NULL;
+}
+
+struct row_entries {
+    struct row_entry *list;
+    size_t count;
+};
+
+/* Counts it, and adds it if it passes the filter, and `shown`. */
+static void add_entry(struct rows *rows, struct row_entry entry, bool shown, struct row_entries *to)
+{
+    bool fits = rows_matches(&entry, rows->filter);
+
+    rows->totals[entry.class]++;
+    rows->hidden += !fits;
+    if (!fits || !shown)
+        return;
+    to->list = mem_room(to->list, to->count, sizeof *to->list);
+    to->list[to->count++] = entry;
+}
+
+/* Returns the entries in the order of rank. */
+static struct row_entries sort_entries(struct rows *rows, const struct top_table *table)
+{
+    struct row_entries all = {.list = NULL};
 
     rows->hidden = 0;
     memset(rows->totals, 0, sizeof rows->totals);
@@ -108,17 +150,21 @@ static struct row_entry *sort_entries(struct rows *rows, const struct top_table 
         team->place = 0;
         for (size_t i = 0; i < team->count; i++) {
             struct top_agent *agent = &team->agents[i];
-            enum attention class = attention_of(&agent->status);
-            bool fits = rows_matches(agent, rows->filter);
-            rows->totals[class]++;
-            rows->hidden += !fits;
-            if (fits && (!down || i == 0))
-                entries[count++] = (struct row_entry){team, agent, down, class};
+            const struct row_entry one = {down ? ROW_TEAM : ROW_AGENT, team, agent,
+                                          attention_of(&agent->status), NULL};
+            add_entry(rows, one, !down || i == 0, &all);
+        }
+        for (size_t i = 0; i < team->every.count; i++) {
+            const struct every_entry *every = &team->every.at[i];
+            const struct row_entry one = {ROW_ENTRY, team, find_agent(team, every->agent),
+                                          ATTENTION_FAILED, every};
+            if (every_has_failed(every))
+                add_entry(rows, one, true, &all);
         }
     }
-    qsort(entries, count, sizeof *entries, compare);
-    *ret_count = count;
-    return entries;
+    if (all.count > 1)
+        qsort(all.list, all.count, sizeof *all.list, compare);
+    return all;
 }
 
 static int compare_by_team(const void *left, const void *right)
@@ -136,7 +182,8 @@ static void group_by_team(struct row_entry *entries, size_t count)
     for (size_t i = 0; i < count; i++)
         if (entries[i].team->place == 0)
             entries[i].team->place = i + 1;
-    qsort(entries, count, sizeof *entries, compare_by_team);
+    if (count > 1)
+        qsort(entries, count, sizeof *entries, compare_by_team);
 }
 
 /* ---- the list */
@@ -169,17 +216,19 @@ static void add_group(struct rows *rows, const struct row_entry *entries, size_t
     size_t agents = 0;
 
     for (size_t i = 0; i < count; i++)
-        agents += entries[i].is_team ? entries[i].team->count : 1;
+        agents += entries[i].kind == ROW_TEAM ? entries[i].team->count : 1;
     add_row(rows, (struct top_row){.kind = ROW_HEAD,
                                    .class = entries[0].class,
                                    .team = team,
                                    .count = agents,
                                    .folded = folded});
     for (size_t i = 0; i < count && !folded; i++)
-        add_row(rows, (struct top_row){.kind = entries[i].is_team ? ROW_TEAM : ROW_AGENT,
-                                       .class = entries[i].class,
-                                       .team = entries[i].team,
-                                       .agent = entries[i].is_team ? NULL : entries[i].agent});
+        add_row(rows,
+                (struct top_row){.kind = entries[i].kind,
+                                 .class = entries[i].class,
+                                 .team = entries[i].team,
+                                 .agent = entries[i].kind == ROW_TEAM ? NULL : entries[i].agent,
+                                 .entry = entries[i].every});
 }
 
 /* Teams whose agents are unknown come last. */
@@ -193,7 +242,9 @@ static void add_unknown(struct rows *rows, const struct top_table *table)
 
 static struct row_key key_of(const struct top_row *row)
 {
-    struct row_key key = {.kind = row->kind, .class = row->class};
+    struct row_key key = {.kind = row->kind,
+                          .class = row->class,
+                          .number = row->entry != NULL ? row->entry->number : 0};
 
     if (row->team != NULL)
         memcpy(key.team, row->team->id, ID_TEXT);
@@ -207,7 +258,8 @@ static bool has_key(const struct top_row *row, const struct row_key *key)
     const struct row_key own = key_of(row);
 
     return own.kind == key->kind && strcmp(own.team, key->team) == 0 &&
-           strcmp(own.agent, key->agent) == 0 && (row->team != NULL || row->class == key->class);
+           strcmp(own.agent, key->agent) == 0 && own.number == key->number &&
+           (row->team != NULL || row->class == key->class);
 }
 
 /* Finds the chosen row again; if it is gone, the row in its place is chosen. */
@@ -235,19 +287,19 @@ static void choose_again(struct rows *rows)
 
 void rows_build(struct rows *rows, const struct top_table *table)
 {
-    size_t count = 0;
-    struct row_entry *entries = sort_entries(rows, table, &count);
+    struct row_entries all = sort_entries(rows, table);
 
     rows->count = 0;
     if (rows->by_team)
-        group_by_team(entries, count);
-    for (size_t from = 0, to; from < count; from = to) {
-        for (to = from + 1; to < count && same_group(rows, &entries[from], &entries[to]); to++)
+        group_by_team(all.list, all.count);
+    for (size_t from = 0, to; from < all.count; from = to) {
+        for (to = from + 1; to < all.count && same_group(rows, &all.list[from], &all.list[to]);
+             to++)
             ;
-        add_group(rows, entries + from, to - from);
+        add_group(rows, all.list + from, to - from);
     }
     add_unknown(rows, table);
-    free(entries);
+    free(all.list);
     choose_again(rows);
 }
 

@@ -47,6 +47,7 @@ void table_set_agents(struct top_table *table, struct top_team *team, size_t cou
 static void free_team(struct top_team *team)
 {
     free_agents(team);
+    every_free(&team->every);
     free(team->name);
     free(team->problem);
     free(team);

@@ -7,6 +7,7 @@
 #include "client/hosts.h"
 #include "model/agent_status.h"
 #include "model/attention.h"
+#include "store/every.h"
 
 enum top_link {
     LINK_COMES, /* nothing is known yet */
@@ -44,10 +45,13 @@ struct top_team {
     int64_t begun_ms; /* monotonic; hosts may come until shortly after that */
     struct top_agent *agents;
     size_t count;
+    struct every every; /* what is sent to its agents at set times, and its errands */
     /* for feed.c */
     bool listed; /* the index has it */
     ino_t file; /* the file that its agents were read from, */
     struct timespec file_at; /* and of when that is */
+    ino_t every_file; /* likewise for `every` */
+    struct timespec every_at;
     size_t place; /* for rows.c: the place of its first agent among all, from 1 */
 };
 

@@ -333,7 +333,7 @@ static void draw_help(struct top *top, size_t from, size_t to)
         {"l  h  v", "its log, its history, what it has changed"},
         {"T", "try its files in your checkout, or take them out again"},
         {"n  +  f", "begin a session, add an agent, fork this one"},
-        {"x", "stop its session"},
+        {"x", "stop its session, or end and forget what has failed there"},
         {"Tab Space", "fold or unfold a group"},
         {"t", "group by team, or by what agents do"},
         {"/", "show only agents that match all words"},

@@ -101,6 +101,8 @@ MORE='OWN:"echo x >>n"'
     [ "$(wc -l <"$TREE/n")" = 2 ]
     fails 1 goal fix solo --no-wall 'think hard' --check-with false --wait
     [[ $stderr == "mas: goal 2 is not reached: the files have not changed in 2 rounds" ]]
+    ok top --once
+    [[ $output == *"failed: 2"*"fix/solo goal 1 "*" rounds: the check fails after 2 rounds"*"fix/solo goal 2 "* ]]
     [ "$(of_goal 2 '[.over, .runs] | join(" ")')" = 'unchanged 2' ]
     # a commit of the same files is no change
     fails 1 goal fix solo --no-wall 'OWN:"git add -A; git -c user.name=A -c user.email=a@b commit -qm x"' --check-with false --wait
@@ -296,7 +298,15 @@ P
     "$MAS" cancel fix solo
     says_why() { [ "$(of_goal 1 .why)" = "agent 'solo' has no wall that could hold the check" ]; }
     eventually says_why
-    [ ! -e "$T/ran" ] && [ "$(of_goal 1 .over)" = null ]
+    [ ! -e "$T/ran" ]
+    [ "$(of_goal 1 .over)" = null ]
+    # with the word it goes on at once if a person says so, not in a minute
+    jq -c '.entries[0].data |= (fromjson | .noWall = "yes" | tojson)' "$DIR/every.json" >"$T/changed"
+    cp "$T/changed" "$DIR/every.json"
+    old=$(pgrep -f "errand $ID 1\$")
+    ok every --run 1
+    is_gone "$old"
+    eventually test -e "$T/ran"
 }
 
 @test "behind a wall the check reaches the scratch tree, and nothing of the person" {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # `mas top`, read through a real tmux: an outer server is the terminal that it runs in.
+# shellcheck disable=SC2016 # for other shells
 load ../helper
 load ../host/lib
 load ../acp/lib
@@ -306,6 +307,39 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
     type_keys Enter
     eventually sees "'nosuch'"
 }
+
+@test "what could not be sent at its time has a row with the reason; r runs it, x forgets it" {
+    mkdir "$T/bin"
+    printf '#!/bin/sh\ncase $1 in -) exec cat >"%s/tab" ;; *) exec cat "%s/tab" ;; esac\n' "$T" "$T" >"$T/bin/crontab"
+    printf '#!/bin/sh\nexit 1\n' >"$T/bin/systemctl"
+    chmod +x "$T/bin/"*
+    touch "$T/tab"
+    export PATH=$T/bin:$PATH
+    new_session -n fix -t solo
+    printf ': %05000d' 0 >"$T/long"
+    ok every 2h fix solo --file "$T/long"
+    ok every 3h fix solo --file "$T/long"
+    open 150 30
+    eventually sees 'fix/solo'
+    sees_no failed
+    fails 1 every --run 1
+    fails 1 every --run 2
+    eventually sees '✗ 2 failed'
+    view | grep -q '✗ fix/solo *every 1 .*cannot send to agent .solo'
+    type_keys g j x
+    eventually sees 'end span 1 and forget it? (y/n)'
+    type_keys y
+    eventually sees 'forgotten: 1'
+    eventually sees '✗ 1 failed'
+    sees 'fix/solo every 2'
+    ok send fix solo 'stty -icanon; echo "can $((1 + 1))"'
+    eventually peeks 'can 2'
+    type_keys g j r
+    eventually sees 'ran entry 2'
+    eventually sees_no failed
+    [ "$("$MAS" every --list --json | jq -c '[.entries[] | [.number, .runs]]')" = '[[2,1]]' ]
+}
+peeks() { "$MAS" peek fix solo | grep -qx -- "$1"; }
 
 @test "on 120 columns and more what the chosen agent says is beside the list" {
     acp_preset scripted

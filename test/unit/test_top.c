@@ -105,6 +105,8 @@ static char *order(const struct rows *rows)
                      row->team != NULL ? row->team->name : attention_name(row->class), row->count);
         else if (row->kind == ROW_TEAM)
             str_addf(&to, "%s!", row->team->name);
+        else if (row->kind == ROW_ENTRY)
+            str_addf(&to, "%s/%s:%" PRId64, row->team->name, row->agent->id, row->entry->number);
         else
             str_addf(&to, "%s/%s", row->team->name, row->agent->id);
     }
@@ -139,6 +141,54 @@ TEST(rows_are_in_the_order_of_need)
     CHECK_INT(rows.totals[ATTENTION_NEEDED], 2);
     rows_filter(&rows, "");
     check_order(&rows, &table, "[needs you 2] two/b one/a [working 1] two/a [idle 1] one/b");
+    rows_free(&rows);
+    table_free(&table);
+}
+
+/* Adds an entry of team one for its agent a. */
+static void add_entry(struct top_table *table, int64_t number, enum every_kind kind,
+                      const char *over, const char *why)
+{
+    struct every *every = &table->teams[0]->every;
+
+    every->at = mem_room(every->at, every->count, sizeof *every->at);
+    every->at[every->count++] = (struct every_entry){.number = number,
+                                                     .kind = kind,
+                                                     .agent = "a",
+                                                     .when = mem_dup("2h"),
+                                                     .text = mem_dup("look"),
+                                                     .why = mem_dup(why),
+                                                     .over = mem_dup(over),
+                                                     .budget = mem_dup(""),
+                                                     .data = mem_dup("")};
+}
+
+TEST(what_has_failed_to_be_sent_has_a_row)
+{
+    struct top_table table = TOP_TABLE_INIT;
+    struct rows rows = {.list = NULL};
+
+    fill(&table);
+    add_entry(&table, 9, EVERY_SPAN, "", "no host");
+    add_entry(&table, 1, EVERY_SPAN, "", "");
+    add_entry(&table, 2, EVERY_SPAN, "", EVERY_SKIPPED);
+    add_entry(&table, 3, EVERY_GOAL, "rounds", "the check fails");
+    add_entry(&table, 4, EVERY_GOAL, "passed", "the check passes");
+    add_entry(&table, 5, EVERY_WATCH, "", "PR #1 green");
+    add_entry(&table, 6, EVERY_WATCH, "merged", "PR #1 is merged");
+    check_order(&rows, &table,
+                "[needs you 2] two/b one/a [failed 2] one/a:3 one/a:9 [working 1] two/a [idle 1] "
+                "one/b");
+    CHECK_INT(rows.totals[ATTENTION_FAILED], 2);
+    rows_choose(&rows, 5);
+    CHECK_INT(rows.key.number, 9);
+    CHECK_INT(rows_chosen(&rows)->entry->number, 9);
+    rows_filter(&rows, "one no host");
+    check_order(&rows, &table, "[failed 1] one/a:9");
+    CHECK_INT(rows.hidden, 5);
+    rows_filter(&rows, "");
+    rows.by_team = true;
+    check_order(&rows, &table, "[two 2] two/b two/a [one 4] one/a one/a:3 one/a:9 one/b");
     rows_free(&rows);
     table_free(&table);
 }

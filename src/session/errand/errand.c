@@ -337,7 +337,8 @@ int errand_tick(struct due *due, bool now, struct err *err)
     }
     if (!every_goes_on(entry))
         return 0;
-    if (now && entry->kind == EVERY_WATCH) /* so that the next one asks at once */
+    /* the next one acts at once */
+    if (now && (entry->kind == EVERY_WATCH || every_has_failed(entry)))
         errand_end(due->tick->root, entry->number);
     if (hosts_live(due->dir, &live, err) == -1)
         return -1;

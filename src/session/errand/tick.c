@@ -139,7 +139,7 @@ static int need_host(struct due *run, struct err *err)
 static int skip(const struct due *run, struct err *err)
 {
     run->entry->skipped++;
-    due_set_why(run->entry, "skipped: the run before still goes on");
+    due_set_why(run->entry, EVERY_SKIPPED);
     if (due_keep(run, false, err) == -1)
         return -1;
     due_note(run, "skipped");
