@@ -101,7 +101,7 @@ look_until() {
 }
 
 # Green is what has passed at two looks.
-is_passed() { [[ $(of_watch .why) == "PR #12 has passed "$1" checks, and is looked at once more" ]]; }
+is_passed() { [[ $(of_watch .why) == 'PR #12 has passed '$1' checks, and is looked at once more' ]]; }
 is_green() { says 'PR #12 green' || is_passed '*'; }
 look_until_green() {
     look_until is_green
