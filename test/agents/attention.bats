@@ -209,30 +209,26 @@ answers() { jq -n --argjson n "$1" '[inputs | select(.mark == $n and .tools != [
 refusals() { jq -n --arg format "$1" '[inputs | select(.format == $format and .limited and .tools != [])] | length' "$LOG"; }
 is_limited() { [ "$(of_named "$1" state)" = limited ]; }
 
-@test "claude and codex: one wait for each login, and no prompt is lost or doubled" {
-    local id
+@test "13 of claude and codex: one wait for each login, one tries first, and no prompt is lost or doubled" {
+    local id asks=() numbers=()
     printf '[limits]\nretry = 3s\n' >>"$ROOT/mas.ini"
     a_team claude codex
-    for id in 00 10 11 12; do ask_of "$id" "begin"; done # claude, codex, claude, codex
-    local asks=() numbers=()
-    for id in 00 10; do
+    for id in "${TEAM[@]}"; do ask_of "$id" "begin"; done
+    ask_aside() { # AGENT [ORDER]
         N=$((N + 1)) numbers+=("$N")
-        "$MAS" ask --timeout 420s "$ID" "$id" "a word {{$N limit 6000}}" >"$T/ask-$id" 2>&1 </dev/null 3>&- &
+        "$MAS" ask --timeout 420s "$ID" "$1" "a word {{$N ${2-}}}" >"$T/ask-$1" 2>&1 </dev/null 3>&- &
         asks+=($!)
-    done
-    for id in 00 10; do within 25 is_limited "$id"; done
-    for id in 11 12; do
-        N=$((N + 1)) numbers+=("$N")
-        "$MAS" ask --timeout 420s "$ID" "$id" "a word {{$N}}" >"$T/ask-$id" 2>&1 </dev/null 3>&- &
-        asks+=($!)
-    done
-    for id in 11 12; do within 25 is_limited "$id"; done
+    }
+    for id in "${TEAM[@]:0:2}"; do ask_aside "$id" 'limit 9000'; done
+    for id in "${TEAM[@]:0:2}"; do within 25 is_limited "$id"; done
+    for id in "${TEAM[@]:2}"; do ask_aside "$id"; done
+    for id in "${TEAM[@]:2}"; do within 25 is_limited "$id"; done
     for id in "${asks[@]}"; do wait "$id" || { cat "$T"/ask-*; return 1; }; done
     for id in "${numbers[@]}"; do
         [ "$(answers "$id")" -eq 1 ] || { echo "prompt $id was answered $(answers "$id") times"; return 1; }
         grep -q "answer to $id:" "$T"/ask-*
     done
-    for id in 00 10 11 12; do [ "$(of_named "$id" state)" = idle ]; done
+    all_are idle
     echo "# refused: $(refusals anthropic) of claude, $(refusals responses) of codex" >&3
     # refused were the first prompt and one trial; Claude Code itself asks twice each time
     [ "$(refusals anthropic)" -le 4 ]

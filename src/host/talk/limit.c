@@ -344,8 +344,8 @@ static void note_wait(struct host *host, const struct limit_refusal *told)
     if (login_is_left(host))
         return; /* that login is known to be limited */
     /* a login's wait that cannot be written holds for this agent; the others are refused, too */
-    if (limit->attempts > 1 && news.until_ms <= time_epoch_ms())
-        news.until_ms = 0; /* it was to be over, and is not */
+    if (news.until_ms <= time_epoch_ms()) /* Codex tells the minute in which the limit ends */
+        news.until_ms = 0; /* at once, each agent of the login would be refused in turn */
     login_refused(host, limit_dir(host));
     if (limit_dir(host) == -1 || login_limit_note(limit->dir, limit->login, &news, limit->began_ms,
                                                   retry_ms, &known, &err) == -1)
