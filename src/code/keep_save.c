@@ -195,7 +195,7 @@ static int add_view(struct saver *saver, const struct repo *repo, struct err *er
     git.cwd = saver->tree;
     if (odd_check(saver->tree, tree, err) == -1 || view_head(repo, head, err) == -1 ||
         git_must(&git, GIT_ARGS("read-tree", "--reset", head), NULL, NULL, err) == -1 ||
-        sparse_mark(&git, repo->git, head, err) == -1 || git_add_all(&git, err) == -1 ||
+        sparse_mark(&git, repo->git, head, err) == -1 || git_add_all(&git, NULL, err) == -1 ||
         git_text(&git, GIT_ARGS("write-tree"), &files, err) == -1 ||
         commit_tree(&git, head, files, "What was changed in the view", oid, err) == -1)
         return -1;

@@ -72,7 +72,8 @@ int repo_add_agent(const struct repo *repo, int dir, const struct project *proje
                : view_make(repo, dir, code, project->base, err);
 }
 
-/* Gives a work tree the index of a commit, as far as it may have other files. */
+/* Gives a work tree the index of a commit. What git knows of files that are as there stays, and the
+ * others it reads when it is asked for them. */
 static int set_index(const struct repo *repo, int code, const char *name, const char *commit,
                      struct err *err)
 {
@@ -81,11 +82,8 @@ static int set_index(const struct repo *repo, int code, const char *name, const 
     _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);
     _cleanup_close_ int cwd = path_open_dir(code, name);
     const struct git git = {.dir = git_dir, .tree = place, .objects = {objects}, .cwd = cwd};
-    _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT; /* 1: files have changed */
 
-    return git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err) == -1
-               ? -1
-               : git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
+    return git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err);
 }
 
 int repo_fork_agent(const struct repo *repo, int dir, const char *parent, struct project *project,

@@ -272,18 +272,28 @@ int repo_finish_tree(const struct repo *repo, int code, const char *name,
                      const struct project *project, struct err *err)
 {
     _cleanup_free_ char *branch = repo_branch(repo, name);
-    _cleanup_free_ char *tree = repo_tree(repo, name);
-    _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
-    _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);
     _cleanup_free_ char *head = mem_printf("ref: %s\n", branch);
-    _cleanup_close_ int cwd = path_open_dir(code, name);
-    _cleanup_close_ int at = cwd == -1 ? -1 : path_open_dir(cwd, ".git");
+    _cleanup_free_ char *path = mem_printf("%s/.git", name);
+    _cleanup_close_ int at = path_open_beneath(code, path, O_RDONLY | O_DIRECTORY);
 
     if (at == -1 || unlinkat(at, "HEAD", 0) == -1)
         return err_errno(err, "cannot finish '" CODE_DIR "/%s'", name);
-    if (layout_ref(at, branch, project->base, err) == -1 ||
-        file_create(at, "HEAD", head, strlen(head), 0644, err) == -1)
-        return -1;
+    return layout_ref(at, branch, project->base, err) == -1
+               ? -1
+               : file_create(at, "HEAD", head, strlen(head), 0644, err);
+}
+
+/* Gives the index of a copied work tree the inodes of its files. */
+static int adopt_files(const struct repo *repo, int code, const char *name,
+                       const struct project *project, struct err *err)
+{
+    _cleanup_free_ char *tree = repo_tree(repo, name);
+    _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
+    _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);
+    _cleanup_close_ int cwd = path_open_dir(code, name);
+
+    if (cwd == -1)
+        return err_errno(err, "cannot open '" CODE_DIR "/%s'", name);
     const struct git git = {.dir = git_dir, .tree = tree, .objects = {objects}, .cwd = cwd};
     int rc = index_adopt(cwd, strcmp(project->format, "sha256") == 0, err);
     return rc != 1 ? rc
@@ -314,7 +324,8 @@ int repo_make_trees(const struct repo *repo, int dir, const struct project *proj
                       copy_first(code, writers, count, tick, arg, err) == -1))
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (repo_finish_tree(repo, code, writers[i], project, err) == -1)
+        if (repo_finish_tree(repo, code, writers[i], project, err) == -1 ||
+            (i > 0 && adopt_files(repo, code, writers[i], project, err) == -1))
             return -1;
     return viewed ? view_make(repo, dir, code, project->base, err) : 0;
 }

@@ -16,6 +16,6 @@ struct repo_like {
  * instead of the commit's; or NULL. */
 int repo_make_first(const struct repo *repo, int code, const char *name,
                     const struct project *project, const struct repo_like *like, struct err *err);
-/* Gives a work tree its branch, and its index the inodes of the copied files. */
+/* Gives a work tree its branch. */
 int repo_finish_tree(const struct repo *repo, int code, const char *name,
                      const struct project *project, struct err *err);

@@ -175,22 +175,20 @@ static int mark(const struct git *git, const struct stranger *stranger, struct e
 }
 
 /* Fills the index with the commit that is checked out, unless it is of that, and compares the files
- * with it. */
+ * with it. The caller releases *ret_others. */
 static int find_changes(const struct git *git, const struct stranger *stranger, bool *ret,
-                        struct err *err)
+                        struct proc_result *ret_others, struct err *err)
 {
     _cleanup_result_ struct proc_result refreshed = PROC_RESULT_INIT;
-    _cleanup_result_ struct proc_result others = PROC_RESULT_INIT;
 
     if (stranger_index(stranger) == INDEX_OTHER &&
         (git_must(git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
          mark(git, stranger, err) == -1))
         return -1;
     if (git_run(git, GIT_ARGS("update-index", "--refresh"), NULL, &refreshed, err) == -1 ||
-        git_must(git, GIT_ARGS("ls-files", "-z", "--others", "--exclude-standard"), NULL, &others,
-                 err) == -1)
+        git_list_others(git, ret_others, err) == -1)
         return -1;
-    *ret = refreshed.status != 0 || others.out.len > 0; /* -q would hide the former */
+    *ret = refreshed.status != 0 || ret_others->out.len > 0; /* -q would hide the former */
     return 0;
 }
 
@@ -198,6 +196,7 @@ static int find_changes(const struct git *git, const struct stranger *stranger, 
 static int read_tree(const struct stranger *stranger, struct snapshot_tree *tree, struct err *err)
 {
     const struct repo *repo = stranger->repo;
+    _cleanup_result_ struct proc_result others = PROC_RESULT_INIT;
     _cleanup_free_ char *text = NULL;
     bool changed = true;
     bool plain = false;
@@ -208,8 +207,8 @@ static int read_tree(const struct stranger *stranger, struct snapshot_tree *tree
         return -1;
     const struct git git = work_git(stranger, tree);
     time_t begun = time(NULL);
-    if (find_changes(&git, stranger, &changed, err) == -1 ||
-        (changed && (git_add_all(&git, err) == -1 ||
+    if (find_changes(&git, stranger, &changed, &others, err) == -1 ||
+        (changed && (git_add_all(&git, &others.out, err) == -1 ||
                      git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)))
         return err_wrap(err, "cannot read the files of %s", stranger->subject);
     if (index_distrust(tree->index, strlen(stranger->head) == GIT_OID_MAX, begun, &plain, err) ==

@@ -472,51 +472,68 @@ static int update_index(const struct git *git, const char *how, const struct str
                           &(struct git_input){names->data, names->len}, NULL, err);
 }
 
-/* Enters the files that a command lists into the index. One that became a FIFO, a socket or a
- * device is gone. */
-static int enter(const struct git *git, const char *const *args, const char *how, struct err *err)
+/* Enters files into the index. One that became a FIFO, a socket or a device is gone. */
+static int enter(const struct git *git, const struct str *names, struct err *err)
 {
-    _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-    _cleanup_str_ struct str names = STR_INIT;
+    _cleanup_str_ struct str there = STR_INIT;
     _cleanup_str_ struct str gone = STR_INIT;
+    const char *end = str_text(names) + names->len;
 
-    if (git_must(git, args, NULL, &result, err) == -1)
-        return -1;
-    const char *end = str_text(&result.out) + result.out.len;
-    for (const char *name = str_text(&result.out); name < end; name += strlen(name) + 1) {
+    for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
         size_t len = strlen(name);
-        struct str *to = is_special(git, name) ? &gone : &names;
+        struct str *to = is_special(git, name) ? &gone : &there;
         str_addn(to, name, name[len - 1] == '/' ? len - 1 : len); /* a repository */
         str_addc(to, '\0');
     }
-    return update_index(git, how, &names, err) == -1
+    return update_index(git, "--add", &there, err) == -1
                ? -1
                : update_index(git, "--force-remove", &gone, err);
 }
 
-static int add_all(const struct git *git, struct err *err)
+/* Sorts what `diff-files --name-status -z` prints, a letter and a name each. */
+static void sort_changes(const struct str *changes, struct str *gone, struct str *there)
 {
-    return enter(git,
-                 GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=dirty",
-                          "--diff-filter=D"),
-                 "--force-remove", err) == -1 ||
-                   enter(git,
-                         GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=dirty",
-                                  "--diff-filter=d"),
-                         "--add", err) == -1 ||
-                   enter(git, GIT_ARGS("ls-files", "-z", "--others", "--exclude-standard"), "--add",
-                         err) == -1
-               ? -1
-               : 0;
+    const char *end = str_text(changes) + changes->len;
+
+    for (const char *at = str_text(changes); at < end;) {
+        const char *name = at + strlen(at) + 1;
+        str_addn(*at == 'D' ? gone : there, name, strlen(name) + 1);
+        at = name + strlen(name) + 1;
+    }
 }
 
-int git_add_all(const struct git *git, struct err *err)
+static int add_all(const struct git *git, const struct str *others, struct err *err)
+{
+    _cleanup_result_ struct proc_result changes = PROC_RESULT_INIT;
+    _cleanup_result_ struct proc_result listed = PROC_RESULT_INIT;
+    _cleanup_str_ struct str gone = STR_INIT;
+    _cleanup_str_ struct str there = STR_INIT;
+
+    if (git_must(git, GIT_ARGS("diff-files", "-z", "--name-status", "--ignore-submodules=dirty"),
+                 NULL, &changes, err) == -1 ||
+        (others == NULL && git_list_others(git, &listed, err) == -1))
+        return -1;
+    if (others == NULL)
+        others = &listed.out;
+    sort_changes(&changes.out, &gone, &there);
+    str_addn(&there, str_text(others), others->len);
+    /* what is gone may be in the way of a directory */
+    return update_index(git, "--force-remove", &gone, err) == -1 ? -1 : enter(git, &there, err);
+}
+
+int git_list_others(const struct git *git, struct proc_result *ret, struct err *err)
+{
+    return git_must(git, GIT_ARGS("ls-files", "-z", "--others", "--exclude-standard"), NULL, ret,
+                    err);
+}
+
+int git_add_all(const struct git *git, const struct str *others, struct err *err)
 {
     int rc = -1;
 
     for (int i = 0; rc == -1 && i < ADD_TRIES; i++) { /* a file may go while git reads it */
         *err = (struct err)ERR_INIT;
-        rc = add_all(git, err);
+        rc = add_all(git, i == 0 ? others : NULL, err);
     }
     return rc;
 }

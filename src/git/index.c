@@ -9,6 +9,7 @@
 #include "base/sha.h"
 #include "os/file.h"
 #include "os/path.h"
+#include "os/thread.h"
 #include "os/tree_file.h"
 
 /* The format is in gitformat-index(5); git writes versions 2 and 3 unless it is told otherwise. */
@@ -184,11 +185,22 @@ int index_adopt(int tree, bool sha256, struct err *err)
 
 /* ---- the files of another work tree */
 
+enum { PORTION_MIN = 256 }; /* entries that are worth a thread */
+
 struct transfer {
     int from, to; /* the work trees */
+    char *text;
+    size_t len, count;
+    struct tree_ways ways;
+    atomic_bool leaves; /* something to git */
+};
+
+/* The entries that one thread takes. */
+struct portion {
+    struct transfer *of;
+    size_t before, left; /* entries */
     char *part; /* the directory that is open in both; NULL: none yet */
     int from_part, to_part; /* -1: it cannot be copied from */
-    bool leaves; /* something to git */
     struct tree_mover mover;
 };
 
@@ -200,75 +212,110 @@ static bool go_on(size_t len, void *arg)
 }
 
 /* Opens the directory of a path in both trees. Entries are sorted, so that is seldom done. */
-static void open_part(struct transfer *transfer, const char *path, size_t len)
+static void open_part(struct portion *portion, const char *path, size_t len)
 {
-    if (transfer->part != NULL && strlen(transfer->part) == len &&
-        strncmp(transfer->part, path, len) == 0)
+    const struct transfer *of = portion->of;
+
+    if (portion->part != NULL && strlen(portion->part) == len &&
+        strncmp(portion->part, path, len) == 0)
         return;
-    free(transfer->part);
-    transfer->part = mem_dupn(path, len);
-    fd_closep(&transfer->from_part);
-    fd_closep(&transfer->to_part);
-    const char *part = len > 0 ? transfer->part : ".";
-    transfer->from_part = path_open_beneath(transfer->from, part, O_RDONLY | O_DIRECTORY);
-    if (transfer->from_part != -1)
-        transfer->to_part = len > 0 ? path_make_below(transfer->to, part, PATH_BY_UMASK)
-                                    : path_open_beneath(transfer->to, part, O_RDONLY | O_DIRECTORY);
+    free(portion->part);
+    portion->part = mem_dupn(path, len);
+    fd_closep(&portion->from_part);
+    fd_closep(&portion->to_part);
+    const char *part = len > 0 ? portion->part : ".";
+    portion->from_part = path_open_beneath(of->from, part, O_RDONLY | O_DIRECTORY);
+    if (portion->from_part != -1)
+        portion->to_part = len > 0 ? path_make_below(of->to, part, PATH_BY_UMASK)
+                                   : path_open_beneath(of->to, part, O_RDONLY | O_DIRECTORY);
 }
 
-/* Returns true if the file is the one that the index knows, not changed since. */
+/* Returns true if the file or link is the one that the index knows, not changed since. */
 static bool is_same(const char *entry, int dir, const char *name)
 {
     struct stat st;
 
-    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-           is_entered(entry, &st) && get32(entry + INODE) == (uint32_t)st.st_ino &&
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) && is_entered(entry, &st) &&
+           get32(entry + INODE) == (uint32_t)st.st_ino &&
            get32(entry) == (uint32_t)st.st_ctim.tv_sec &&
            get32(entry + 4) == (uint32_t)st.st_ctim.tv_nsec;
 }
 
-static bool transfer_entry(char *entry, const char *path, void *arg)
+static int copy(struct portion *portion, const char *entry, const char *name)
 {
-    struct transfer *transfer = arg;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const struct tree_source source = {.dir = portion->from_part, .name = name};
     const char *why = NULL;
 
-    open_part(transfer, path, slash != NULL ? (size_t)(slash - path) : 0);
-    const struct tree_source source = {.dir = transfer->from_part, .name = name};
-    bool is = transfer->to_part != -1 && is_same(entry, source.dir, name);
-    if (is && tree_file_copy(&transfer->mover, &source, &transfer->to_part, 1, &why) == 0 &&
-        is_same(entry, source.dir, name)) { /* nor while it was copied */
-        adopt(entry, name, transfer->to_part);
+    return S_ISLNK(get32(entry + MODE))
+               ? tree_link_copy(portion->from_part, portion->to_part, name)
+               : tree_file_copy(&portion->mover, &source, &portion->to_part, 1, &why);
+}
+
+static bool transfer_entry(char *entry, const char *path, void *arg)
+{
+    struct portion *portion = arg;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+
+    if (portion->before > 0) {
+        portion->before--;
         return true;
     }
-    if (is)
-        (void)unlinkat(transfer->to_part, name, 0);
-    transfer->leaves = true;
+    open_part(portion, path, slash != NULL ? (size_t)(slash - path) : 0);
+    bool is = portion->to_part != -1 && is_same(entry, portion->from_part, name);
+    if (is && copy(portion, entry, name) == 0 &&
+        is_same(entry, portion->from_part, name)) { /* nor while it was copied */
+        adopt(entry, name, portion->to_part);
+    } else {
+        if (is)
+            (void)unlinkat(portion->to_part, name, 0);
+        portion->of->leaves = true;
+    }
+    return --portion->left > 0;
+}
+
+static void transfer_portion(size_t number, void *arg)
+{
+    struct transfer *transfer = arg;
+    size_t each = transfer->count / THREADS_MAX + PORTION_MIN;
+    struct portion portion = {.of = transfer,
+                              .before = number * each,
+                              .left = each,
+                              .from_part = -1,
+                              .to_part = -1,
+                              .mover = {.ways = &transfer->ways, .step = go_on}};
+
+    (void)each_entry(transfer->text, transfer->len, false, transfer_entry, &portion);
+    free(portion.part);
+    free(portion.mover.buffer);
+    fd_closep(&portion.from_part);
+    fd_closep(&portion.to_part);
+}
+
+static bool count_entry(char *entry, const char *path, void *arg)
+{
+    (void)entry;
+    (void)path;
+    *(size_t *)arg += 1;
     return true;
 }
 
 int index_transfer(const char *path, bool sha256, int from, int to, struct err *err)
 {
-    struct tree_ways ways = {.link_readonly = false};
-    struct transfer transfer = {.from = from,
-                                .to = to,
-                                .from_part = -1,
-                                .to_part = -1,
-                                .mover = {.ways = &ways, .step = go_on}};
+    struct transfer transfer = {.from = from, .to = to};
     _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
 
     if (read_index(fd, path, &text, &len, err) == -1)
         return -1;
-    bool known = !sha256 && each_entry(text, len, false, transfer_entry, &transfer);
-    free(transfer.part);
-    free(transfer.mover.buffer);
-    fd_closep(&transfer.from_part);
-    fd_closep(&transfer.to_part);
-    if (!known)
+    if (sha256 || !each_entry(text, len, false, count_entry, &transfer.count))
         return 1;
+    transfer.text = text;
+    transfer.len = len;
+    thread_each(transfer.count / (transfer.count / THREADS_MAX + PORTION_MIN) + 1, transfer_portion,
+                &transfer);
     sum_up(text, len);
     _cleanup_close_ int git = path_open_dir(to, ".git");
     if (git == -1)

@@ -432,7 +432,8 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
 
 @test "a fork has the files of the other one, and git need not read them" {
     make_project
-    mkdir "$P/d" && seq 300 >"$P/d/long" && echo .ignored >"$P/.gitignore" && ln -s a "$P/link"
+    mkdir "$P/d" "$P/x" && seq 300 >"$P/d/long" && echo .ignored >"$P/.gitignore" && ln -s a "$P/link"
+    echo 1 >"$P/x/y" && echo 1 >"$P/z"
     git -C "$P" add . && git -C "$P" commit -qm more
     make_team -n fix -t solo
     find "$C/solo" -name .git -prune -o -type f -exec touch -d '2020-01-01 10:00:00.5' {} +
@@ -446,6 +447,7 @@ CALLS=execve,openat,mkdirat,rename,renameat,renameat2,unlink,unlinkat,fsync,fdat
     # with what is not committed, but what is ignored
     echo changed >"$C/solo/a" && rm "$C/solo/b" && echo new >"$C/solo/d/new" && touch "$C/solo/.ignored"
     chmod +x "$C/solo/d/long"
+    rm -r "$C/solo/x" "$C/solo/z" && ln -s d "$C/solo/x" && mkdir "$C/solo/z" && echo 1 >"$C/solo/z/y"
     ok fork -q fix solo --as second
     diff -r --no-dereference --exclude=.git --exclude=.ignored "$C/solo" "$C/second"
     [ ! -e "$C/second/.ignored" ]

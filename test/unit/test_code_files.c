@@ -464,6 +464,46 @@ TEST(files_that_are_as_the_index_says_are_copied_and_no_others)
     CHECK(exists(other, "a") && !exists(other, "d"));
 }
 
+TEST(a_large_one_is_copied_in_shares_and_its_links_are_links)
+{
+    enum { FILES = 600, FOLDERS = 7 };
+    _cleanup_code_ struct code code = code_make();
+    _cleanup_free_ char *path = mem_printf("%s/" CODE_DIR "/x/.git/index", code.place.path);
+    _cleanup_free_ char *new = mem_printf("%s/new", code.place.path);
+    _cleanup_free_ char *new_dir = mem_printf("%s/.git", new);
+    _cleanup_free_ char *tree = repo_tree(&code.repo, "x");
+    _cleanup_free_ char *dir = mem_printf("%s/.git", tree);
+    const struct git git = {.dir = dir, .tree = tree, .cwd = code.tree};
+    _cleanup_str_ struct str names = STR_INIT;
+    _cleanup_free_ char *changed = NULL;
+    struct err err = ERR_INIT;
+    char target[8] = "";
+
+    for (int i = 0; i < FILES; i++) {
+        _cleanup_free_ char *name = mem_printf("d%d/e/%d", i % FOLDERS, i);
+        const char *last = NULL;
+        _cleanup_close_ int above = path_make_above(code.tree, name, 0700, &last);
+        CHECK(above != -1 && place_put(code.tree, name, name));
+        str_addf(&names, "%s\n", name);
+    }
+    /* what is as new as the index is read, and there is no object */
+    const struct timespec old[] = {{.tv_sec = 1600000000}, {.tv_sec = 1600000000}};
+    CHECK(symlinkat("d3", code.tree, "link") == 0 &&
+          utimensat(code.tree, "link", old, AT_SYMLINK_NOFOLLOW) == 0);
+    str_add(&names, "link\n");
+    const struct git_input input = {names.data, names.len};
+    MUST(git_must(&git, GIT_ARGS("update-index", "--add", "--stdin"), &input, NULL, &err));
+    _cleanup_close_ int to = path_make_dir(code.place.dir, "new", 0700);
+    REQUIRE(to != -1 && mkdirat(to, ".git", 0700) == 0);
+    CHECK_INT(index_transfer(path, false, code.tree, to, &err), 0);
+    CHECK(readlinkat(to, "link", target, sizeof target) == 2 && strcmp(target, "d3") == 0);
+    const struct git check = {.dir = new_dir, .tree = new, .cwd = to};
+    CHECK(symlinkat("/", to, ".git/objects") == 0 && mkdirat(to, ".git/refs", 0700) == 0);
+    CHECK(place_put(to, ".git/HEAD", "ref: refs/heads/main\n"));
+    MUST(git_text(&check, GIT_ARGS("diff-files", "--name-only"), &changed, &err));
+    CHECK_STR(changed, "");
+}
+
 /* ---- patterns of a sparse checkout */
 
 TEST(patterns_are_copied_where_there_are_some)
