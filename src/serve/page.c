@@ -31,6 +31,7 @@ PAGE_FILE("conversation", "conversation.js");
 PAGE_FILE("screen", "screen.js");
 PAGE_FILE("changes", "changes.js");
 PAGE_FILE("found", "found.js");
+PAGE_FILE("used", "used.js");
 PAGE_FILE("markdown", "markdown.js");
 PAGE_FILE("form", "form.js");
 PAGE_FILE("asides", "asides.js");
@@ -57,6 +58,7 @@ extern const char page_conversation[], page_conversation_end[];
 extern const char page_screen[], page_screen_end[];
 extern const char page_changes[], page_changes_end[];
 extern const char page_found[], page_found_end[];
+extern const char page_used[], page_used_end[];
 extern const char page_markdown[], page_markdown_end[];
 extern const char page_form[], page_form_end[];
 extern const char page_asides[], page_asides_end[];
@@ -91,6 +93,7 @@ static const struct page_file {
     {"screen.js", script_type, page_screen, page_screen_end},
     {"changes.js", script_type, page_changes, page_changes_end},
     {"found.js", script_type, page_found, page_found_end},
+    {"used.js", script_type, page_used, page_used_end},
     {"markdown.js", script_type, page_markdown, page_markdown_end},
     {"form.js", script_type, page_form, page_form_end},
     {"asides.js", script_type, page_asides, page_asides_end},

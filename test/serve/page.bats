@@ -251,6 +251,19 @@ grows_by_two() { grep -A1 '^event: live' "$T/live" | grep -q '"text":"[^"]*two';
     browse found
 }
 
+@test "what all sessions and accounts have used is on a view of its own" {
+    needs_browser
+    printf '[account work]\nenv.LOGIN = one\n' >>"$ROOT/mas.ini"
+    chmod 600 "$ROOT/mas.ini"
+    acp_preset scripted
+    new_session -n first -t solo --agent scripted --account work
+    "$MAS" ask first solo COST:1.5 >/dev/null
+    new_session -n other -t solo --agent scripted
+    "$MAS" ask other solo COST:0.25 >/dev/null
+    serve
+    browse used
+}
+
 @test "changes and use of all agents of a session are in one place; a guest of one agent sees neither" {
     needs_browser
     . "$BATS_TEST_DIRNAME/../cli/code.bash"

@@ -2,6 +2,7 @@
 //
 //     #/                              the sessions, and who waits
 //     #/find?q=WORDS                  what was said with these words
+//     #/used                          what all sessions have used
 //     #/s/ID[/changes]                a session, or what all its agents have changed
 //     #/s/ID/a/AGENT[/screen|changes] an agent
 //     #pair=CODE                      what the QR code of `mas serve pair` has: never sent, and forgotten at once
@@ -15,6 +16,7 @@ import {FoundView} from "/page/found.js";
 import {SessionView} from "/page/session.js";
 import {SessionsView} from "/page/sessions.js";
 import {nameOf, Store} from "/page/store.js";
+import {UsedView} from "/page/used.js";
 
 const main = document.getElementById("main");
 const link = document.getElementById("link");
@@ -124,6 +126,8 @@ function route(focus) {
         view = new AllChanges(id, store.sessions.get(id));
     else if (location.hash.startsWith("#/find?"))
         view = new FoundView(new URLSearchParams(location.hash.slice(7)).get("q") ?? "", store.sessions);
+    else if (location.hash === "#/used")
+        view = new UsedView(store.sessions);
     else if (id)
         view = new SessionView({id});
     else

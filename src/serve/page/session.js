@@ -1,7 +1,7 @@
 // One session: its agents, what they have used, start and stop, and one more agent.
 import {get, post, sessionPath} from "/page/api.js";
 import {act, button, confirm, el, fill, refresher, setText} from "/page/dom.js";
-import {costOf, nameOf, statesOf, usedOf} from "/page/store.js";
+import {nameOf, spentOf, statesOf, usedOf} from "/page/store.js";
 
 export class SessionView {
     node = el("article", {class: "view"});
@@ -32,11 +32,9 @@ export class SessionView {
             this.#showUsage(await get(sessionPath(this.#id, "/usage")));
     }
 
-    #showUsage({total: {turns, tokens, costs}}) {
-        const words = [`${turns} turn${turns === 1 ? "" : "s"}`, tokens.all > 0 ? `${tokens.all.toLocaleString("en")} tokens` : "",
-            ...costs.map(costOf)];
-        setText(this.#used, `Used so far: ${words.filter(Boolean).join(", ")}`);
-        this.#used.hidden = turns === 0;
+    #showUsage({total}) {
+        setText(this.#used, `Used so far: ${spentOf(total)}`);
+        this.#used.hidden = total.turns === 0;
     }
 
     event(type, data) {

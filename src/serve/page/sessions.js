@@ -43,7 +43,8 @@ export class SessionsView {
         this.#store = store;
         node.replaceChildren(
             el("section", {"aria-labelledby": "waits-title"},
-                this.#title, this.#none, this.#waits, this.#quota),
+                this.#title, this.#none, this.#waits, this.#quota,
+                el("p", {class: "note owner"}, el("a", {href: "#/used"}, "What was used"))),
             el("section", {"aria-labelledby": "sessions-title"}, el("h2", {id: "sessions-title"}, "Sessions"),
                 this.#find, this.#count, this.#empty,
                 this.#rows, el("p", {class: "row"}, this.#back, this.#next),

@@ -148,6 +148,10 @@ export const usedOf = (usage) => [usage?.contextSize > 0 ? `${Math.round(usage.c
     usage?.cost > 0 ? costOf(usage) : ""].filter(Boolean);
 export const costOf = ({cost, currency}) => `${cost.toFixed(2)} ${currency ?? ""}`.trim();
 
+// What was used in all, of a line or the total of GET /usage.
+export const spentOf = ({turns, tokens, costs}) => [`${turns} turn${turns === 1 ? "" : "s"}`,
+    tokens.all > 0 ? `${tokens.all.toLocaleString("en")} tokens` : "", ...costs.map(costOf)].filter(Boolean).join(", ");
+
 export const nameOf = (session) => session?.name || session?.tmuxSession || "a session";
 
 export function statesOf(session, waiting = 0) {

@@ -189,8 +189,8 @@ def invited(browser, other):
         page.wait("document.getElementById('link').dataset.state === 'open'")
         page.wait("document.querySelectorAll('#list li a[href^=\"#/s/\"]').length > 0")
         need(page.run(f"!document.body.innerHTML.includes('{other}')"), "the other session is there")
-        need(page.run("![...document.querySelectorAll('#list form:not([role=search])')].some(visible)"),
-             "a guest cannot begin a session")
+        need(page.run("![...document.querySelectorAll('#list form:not([role=search]), #list .note a')].some(visible)"),
+             "a guest cannot begin a session, nor see what all have used")
         page.go(f"{URL}/#/s/{ID}")
         page.wait("document.body.dataset.view === 'session' || document.querySelector('#main h2')")
         need(page.run("![...document.querySelectorAll('#main .owner')].some(visible)"), "what is the owner's can be seen")
@@ -752,6 +752,25 @@ def found(browser):
         need(page.run(CONTRAST) == [], f"the contrast is too low: {page.run(CONTRAST)}")
         page.tap("#main .rows a", "agent: zebra")
         page.has(".agent h2", "solo")
+        quiet(page, "401")
+
+
+@scenario
+def used(browser):
+    """What sessions and accounts have used is a link away from the list; a tap leads to the session."""
+    for page in sizes(browser):
+        enter(page)
+        page.tap("#list a[href='#/used']")
+        page.wait("document.activeElement.matches('#main h2')")
+        page.has("#main h2", "What was used")
+        page.has("#main .note", "All sessions: 2 turns, 1.75 USD")
+        need(page.run("document.querySelectorAll('#main .rows a').length") == 2, "there is a row for each session")
+        paid = page.run("[...document.querySelectorAll('#main section li')].filter(visible).map(node => node.textContent).sort()")
+        need(paid == ["without one 1 turn, 0.25 USD", "work 1 turn, 1.50 USD"], f"the accounts are {paid}")
+        fits(page)
+        need(page.run(CONTRAST) == [], f"the contrast is too low: {page.run(CONTRAST)}")
+        page.tap("#main .rows a", "1 turn, 0.25 USD")
+        page.has("#main h2", "other")
         quiet(page, "401")
 
 
@@ -1432,6 +1451,9 @@ def axe(browser, script):
             page.go(f"{URL}/#/find?q=words")
             page.has("#main .rows a")
             check(page, "found")
+            page.go(f"{URL}/#/used")
+            page.has("#main .rows a")
+            check(page, "used")
             page.close()
     print(f"axe-core found nothing in {views} views")
 
