@@ -485,7 +485,7 @@ has_rows() {
     eventually is idle
 }
 
-# opencode: a session whose program loads the plugin of OpenCode's preset, and tells it what OpenCode does
+# opencode [SETTING...]: a session whose program loads the plugin of OpenCode's preset, and tells it what OpenCode does
 opencode() {
     command -v node >/dev/null || skip 'node is not installed'
     cat >"$T/opencode.mjs" <<'END'
@@ -534,7 +534,7 @@ createInterface({ input: process.stdin }).on("line", async (text) => {
 })
 END
     export GO=$T/go
-    printf '%s\n' '[preset opencode-tty]' "command = node $T/opencode.mjs" 'wall.level = off' >>"$ROOT/mas.ini"
+    printf '%s\n' '[preset opencode-tty]' "command = node $T/opencode.mjs" 'wall.level = off' "$@" >>"$ROOT/mas.ini"
     new_session -t solo --agent opencode-tty
     find_agent
     eventually is idle
@@ -564,4 +564,18 @@ END
     [ "$(spoken)" = 'slow one|I know slow one|two|I know two|slow tool|three|I know three|slow stop|four|five|I know five' ]
     [ "$(history | grep interrupted | jq -r '.[2]' | xargs)" = 'slow stop four' ]
     [ "$(turns)" -eq 6 ]
+}
+
+@test "OpenCode: an answer that a busy machine has lost comes with the end of its turn, and one that came does not again" {
+    # mas-told gives up when its host does not answer in time
+    printf '#!/bin/sh\n[ "$1" != line ] || [ ! -e "%s" ] || exec cat >/dev/null\nexec "%s" "$@"\n' "$T/busy" "${MAS%/*}/mas-told" >"$T/told"
+    chmod +x "$T/told"
+    opencode "$(sed -n "s|{json:told}|\"$T/told\"|; s|^told.file.tell.js = |&|p" "$PROJECT/templates/agents.ini")"
+    ok send "$ID" solo one
+    eventually says '"I know one"'
+    eventually is idle
+    touch "$T/busy"
+    ok send "$ID" solo two
+    eventually says '"I know two"'
+    [ "$(spoken)" = 'one|I know one|two|I know two' ]
 }
