@@ -567,7 +567,7 @@ END
 }
 
 @test "OpenCode: an answer that a busy machine has lost comes with the end of its turn, and one that came does not again" {
-    # mas-told gives up when its host does not answer in time
+    # shellcheck disable=SC2016 # the script expands them; mas-told gives up when its host does not answer in time
     printf '#!/bin/sh\n[ "$1" != line ] || [ ! -e "%s" ] || exec cat >/dev/null\nexec "%s" "$@"\n' "$T/busy" "${MAS%/*}/mas-told" >"$T/told"
     chmod +x "$T/told"
     opencode "$(sed -n "s|{json:told}|\"$T/told\"|; s|^told.file.tell.js = |&|p" "$PROJECT/templates/agents.ini")"
