@@ -414,9 +414,10 @@ asks_colour() {
     ok send "$ID" solo "ask it {{$1 call ${QUESTIONS[$AGENT]}}}"
     within 30 agent_is waiting
     within 10 shows 'Which colour?'
-    [ "$(of_agent note)" = "${QUESTION_NOTE[$AGENT]}" ]
+    within 10 noted "${QUESTION_NOTE[$AGENT]}" # the title of Codex says earlier that it asks
     run ! "$MAS" approve "$ID" solo # it is answered on the screen
 }
+noted() { [ "$(of_agent note)" = "$1" ]; }
 answers() { decides Enter; }
 
 @test "a question is a fact, answered and declined" {
