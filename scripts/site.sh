@@ -3,11 +3,15 @@
 # manual pages as HTML, without scripts, and looks that each link leads somewhere. Any server of files can serve it,
 # such as the pages of a forge.
 set -eu -o pipefail
+site=$(realpath -m "${1:-$(dirname "$0")/../build/site}")
 cd "$(dirname "$0")/.."
 . scripts/lib/packages.sh
 install_needs 'mandoc:command:mandoc cmark-gfm:command:cmark-gfm python3:command:python3'
-site=$(realpath -m "${1:-build/site}")
 version=$(sed -n 's/^VERSION := //p' config.mk)
+if [ -e "$site" ] && [ ! -e "$site/man/mas.1.html" ]; then
+    say "$site is there already, and is no site"
+    exit 1
+fi
 rm -rf "$site.new"
 mkdir -p "$site.new"/{docs,man}
 cp docs/*.svg docs/*.png "$site.new/docs/"
@@ -28,8 +32,8 @@ page() {
 <nav><a href="$2index.html">mas $version</a> <a href="$2man/mas.1.html">manual</a> <a href="$2NEWS.html">news</a></nav>
 <main>
 END
-    sed -E 's|(<a href="[^:"]*)README\.md|\1index.html|g; s|(<a href="[^:"]*)\.md([#"])|\1.html\2|g
-        s|(<a href="[^:"]*man/[a-z.-]+\.[1-8])"|\1.html"|g'
+    sed -E 's!(<a href="[^:"]*)README\.md!\1index.html!g; s!(<a href="[^:"]*)\.md([#"])!\1.html\2!g
+        s!(<a href="[^:"]*man/[a-z.-]+\.[1-8])"!\1.html"!g'
     printf '</main>\n</body>\n</html>\n'
 }
 
@@ -39,7 +43,7 @@ for file in ./*.md docs/*.md; do
     [[ $name == README ]] && name=index
     title=$(sed -n 's/^# //p' "$file" | head -n 1)
     # the licence and directories are shown by the forge; here they are names
-    cmark-gfm --extension table "$file" | sed -E 's|<a href="(LICENSE\|scripts/examples)">([^<]*)</a>|\2|g' |
+    cmark-gfm --extension table "$file" | sed -E 's!<a href="(LICENSE|scripts/examples)">([^<]*)</a>!\2!g' |
         page "$title" "$up" >"$site.new/$name.html"
 done
 {
@@ -52,7 +56,7 @@ cd man # where mandoc finds which pages are ours
 for name in *.[1-8]; do
     mandoc -T html -O 'fragment,toc,man=%N.%S.html;https://manpages.debian.org/%N.%S' "$name" |
         # a section in another page
-        sed -zE 's|href="(#[^"]*)">([^<]*)(</a>[[:space:]]+(<span class="No">)?in(</span>)?[[:space:]]+<a class="Xr" href=")([^"]*)|href="\6\1">\2\3\6|g' |
+        sed -zE 's!href="(#[^"]*)">([^<]*)(</a>[[:space:]]+(<span class="No">)?in(</span>)?[[:space:]]+<a class="Xr" href=")([^"]*)!href="\6\1">\2\3\6!g' |
         page "${name%.*}(${name##*.})" ../ >"$site.new/man/$name.html"
 done
 cd ..

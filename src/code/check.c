@@ -7,6 +7,7 @@
 
 #include "code/check.h"
 
+#include "base/utf8.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/tree.h"
@@ -15,7 +16,7 @@
 #define CHECK_LOG "logs/check.log" /* in the workspace */
 
 enum {
-    OUTPUT_MAX = 1 << 20, /* bytes of the log that are read back */
+    OUTPUT_MAX = 16 << 10, /* bytes of the log that are read back */
     LINES_SHOWN = 10,
 };
 
@@ -97,6 +98,8 @@ static char *read_tail(const struct repo *repo, int count)
     for (int lines = 0; from > 0; from--)
         if (text[from - 1] == '\n' && ++lines == (count > 0 ? count : LINES_SHOWN))
             break;
+    while (from < len && utf8_is_inside(text[from]))
+        from++;
     return mem_dupn(text + from, len - from);
 }
 

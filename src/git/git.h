@@ -112,10 +112,10 @@ int git_fail(const struct proc_result *result, const char *verb, struct err *err
 int git_blame(struct err *err);
 
 /* Enters the work tree into the index as `git add --all` does. That command, however, runs git in
- * each repository below the work tree, with the filters that its configuration names. */
+ * each repository below the work tree, with the filters that its configuration names. `others`:
+ * what git_list_others() has listed just now, or NULL. */
 int git_add_all(const struct git *git, const struct str *others, struct err *err);
-/* Lists what git neither tracks nor ignores, with a NUL behind each: `others`, which may be NULL.
- * The caller releases *ret. */
+/* Lists what git neither tracks nor ignores, with a NUL behind each. The caller releases *ret. */
 int git_list_others(const struct git *git, struct proc_result *ret, struct err *err);
 
 /* Returns true for the full name of an object: 40 or 64 lower-case hex digits. */

@@ -6,6 +6,7 @@
  */
 
 #include "base/time.h"
+#include "top/list.h"
 #include "top/tail.h"
 #include "top/top.h"
 
@@ -230,7 +231,7 @@ static void begin_stop(struct top *top)
 
     if (row != NULL && row->entry != NULL)
         ask(top, MODE_SURE, forget_entry,
-            mem_printf("end %s %" PRId64 " and forget it? (y/n)", every_kind_name(row->entry),
+            mem_printf("end %s %" PRId64 " and forget it? (y/n)", list_entry_word(row->entry),
                        row->entry->number));
     else if (row != NULL)
         ask(top, MODE_SURE, stop_team,

@@ -222,12 +222,15 @@ static void add_team_cell(enum list_column column, const struct top_row *row, in
         err_add_commands(to, "no agent has a host: mas start %s", team->name);
 }
 
-/* An entry is called by its number: "goal 3", and "every 4" if it is no errand. */
+const char *list_entry_word(const struct every_entry *entry)
+{
+    return every_is_errand(entry) ? every_kind_name(entry) : "every";
+}
+
 static void add_entry_cell(enum list_column column, const struct every_entry *entry, struct str *to)
 {
     if (column == COLUMN_STATE)
-        str_addf(to, "%s %" PRId64, every_is_errand(entry) ? every_kind_name(entry) : "every",
-                 entry->number);
+        str_addf(to, "%s %" PRId64, list_entry_word(entry), entry->number);
     else if (column == COLUMN_WHAT)
         str_addf(to, "%s%s%s", entry->over, entry->over[0] != '\0' ? ": " : "", entry->why);
 }

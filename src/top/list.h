@@ -18,5 +18,8 @@ void list_draw(struct canvas *canvas, const struct rows *rows, const struct list
 /* Writes what it is at: what it asks, its tool, with `or_last` its last line, or its title; how it
  * ended, how it comes back. */
 void list_add_what(const struct top_agent *agent, bool or_last, int64_t now_ms, struct str *to);
+/* Returns what an entry of mas every is called in front of its number: "goal", and "every" if it is
+ * no errand. */
+const char *list_entry_word(const struct every_entry *entry);
 /* Returns the word and the colour for an agent's state. */
 const char *list_state(const struct top_agent *agent, enum paint *ret);

@@ -307,6 +307,13 @@ P
     ok every --run 1
     is_gone "$old"
     eventually test -e "$T/ran"
+    # what has failed once is no failure when it works again, though the turn goes on
+    eventually state_is solo working
+    jq -c '.entries[0].why = "its host was slow"' "$DIR/every.json" >"$T/changed"
+    cp "$T/changed" "$DIR/every.json"
+    ok every --run 1
+    eventually prints true of_goal 1 '.why == ""'
+    state_is solo working
 }
 
 @test "behind a wall the check reaches the scratch tree, and nothing of the person" {

@@ -5,11 +5,16 @@ load ../helper
 links() { python3 -ES "$PROJECT/scripts/lib/site-links.py" "$T/site"; }
 
 @test "documents and manual pages become pages whose links lead somewhere" {
-    command -v cmark-gfm >/dev/null || skip 'there is no cmark-gfm'
+    for program in cmark-gfm mandoc; do command -v "$program" >/dev/null || skip "there is no $program"; done
+    mkdir "$T/site"
+    touch "$T/site/mine"
+    run ! bash "$PROJECT/scripts/site.sh" "$T/site"
+    [ -e "$T/site/mine" ]
+    rm -r "$T/site"
     run bash "$PROJECT/scripts/site.sh" "$T/site"
     [ "$status" -eq 0 ] || { echo "$output"; false; }
     [ "${lines[-1]}" = "$T/site/index.html" ]
-    for page in "$PROJECT"/man/*.[1-8]; do [ -s "$T/site/man/${page##*/}.html" ]; done
+    for page in "$PROJECT"/man/*.[1-8]; do grep -q 'class="Sh"' "$T/site/man/${page##*/}.html"; done
     grep -qF '<a href="man/mas-agents.7.html">' "$T/site/index.html"
     grep -qF '<a href="../man/mas-fleet.7.html">' "$T/site/docs/fleet.html"
     # a section of another page

@@ -327,7 +327,7 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
     eventually sees '✗ 2 failed'
     view | grep -q '✗ fix/solo *every 1 .*cannot send to agent .solo'
     type_keys g j x
-    eventually sees 'end span 1 and forget it? (y/n)'
+    eventually sees 'end every 1 and forget it? (y/n)'
     type_keys y
     eventually sees 'forgotten: 1'
     eventually sees '✗ 1 failed'

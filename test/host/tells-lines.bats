@@ -513,6 +513,7 @@ const turn = async () => {
     last = asked.splice(0).at(-1)
     if (last.text.startsWith("slow tool")) {
       await step(last.id, "tool-calls", last.text)
+      await event("message.updated", { sessionID: "ses_2", info: { id: "msg_of_child", role: "assistant", parentID: "msg", finish: "stop", time: { completed: 1 } } })
       last = asked.splice(0).at(-1) ?? last
     }
     if (last.text === "slow stop") {
@@ -525,6 +526,7 @@ const turn = async () => {
   await event("session.status", { status: { type: "idle" } })
 }
 await event("session.created", { info: { id: sessionID } })
+await event("session.created", { info: { id: "ses_2", parentID: sessionID } })
 console.log("ctrl+p commands")
 createInterface({ input: process.stdin }).on("line", async (text) => {
   const message = { id: `msg_${++ids}` }

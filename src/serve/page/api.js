@@ -98,16 +98,17 @@ export const getIf = (path, etag) => request("GET", path, {etag});
 export const get = async (path) => (await request("GET", path)).body;
 // `body` is an object, or a file, which is sent as it is.
 export const post = async (path, body = {}) => (await request("POST", path, {body})).body;
+
+const ends = new Map(); // by the id of an operation: what awaits it
+
 // Does what takes long: resolves, once the server tells its end, to what the command printed.
 export async function perform(path, body) {
     const {operation} = await post(path, body);
     const end = new Promise((resolve, reject) => ends.set(operation, ({state, output, error}) => state === "done"
         ? resolve(output) : reject(new ApiError(500, error ?? {message: "It was cancelled."}))));
-    await lookForEnds(); // it may have come before its number
+    lookForEnds(); // it may have come before its number
     return end;
 }
-
-const ends = new Map(); // by the id of an operation: what awaits it
 
 export function tellEnd(data) {
     if (data.state === "waiting" || data.state === "running")
@@ -123,7 +124,7 @@ export async function lookForEnds() {
             tellEnd(await get(`/operations/${operation}`));
         } catch (error) {
             if (error.status === 404)
-                tellEnd({operation, state: "lost", error: {message: "The server was started anew meanwhile; nobody knows how it ended."}});
+                tellEnd({operation, state: "lost", error: {message: "The server no longer knows how it ended."}});
         }
 }
 

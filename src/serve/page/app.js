@@ -125,9 +125,9 @@ function route(focus) {
     else if (id && all)
         view = new AllChanges(id, store.sessions.get(id));
     else if (location.hash.startsWith("#/find?"))
-        view = new FoundView(new URLSearchParams(location.hash.slice(7)).get("q") ?? "", store.sessions);
+        view = new FoundView(new URLSearchParams(location.hash.slice(7)).get("q") ?? "", store);
     else if (location.hash === "#/used")
-        view = new UsedView(store.sessions);
+        view = new UsedView(store);
     else if (id)
         view = new SessionView({id});
     else

@@ -60,9 +60,9 @@ export class Changes {
     #commit({commit, subject, author, merge}) {
         const pick = button("Pick", () => act(pick, async () => {
             await perform(agentPath(this.#id, this.#agent, "/pick"), {commit});
-            await this.#read();
             say("The commit was picked.");
             this.#again.focus();
+            await this.#read();
         }), {class: "copy full owner", hidden: merge, "aria-label": `Pick ${subject}`});
         return el("li", {}, el("code", {}, commit.slice(0, 8)), ` ${subject}, ${author} `, pick);
     }
@@ -73,8 +73,8 @@ export class Changes {
         if (yes !== null)
             await act(this.#merge, async () => {
                 await perform(sessionPath(this.#id, "/merge"), {agents: [this.#agent]});
-                await this.#read();
                 say("The work is merged.");
+                await this.#read();
             });
     }
 

@@ -9,13 +9,13 @@ export class FoundView {
     node = el("article", {class: "view"});
     title = "Search · mas";
     #words;
-    #sessions;
+    #store;
     #state = el("p", {class: "note", role: "status"}, "Searching …");
     #rows = el("ul", {class: "rows"});
 
-    constructor(words, sessions) {
+    constructor(words, store) {
         this.#words = words;
-        this.#sessions = sessions;
+        this.#store = store;
         this.node.append(el("p", {class: "up"}, el("a", {href: "#/"}, "All sessions")),
             el("h2", {tabindex: "-1"}, `What was said: ${words}`), this.#state, this.#rows);
     }
@@ -26,7 +26,7 @@ export class FoundView {
             : `${total} message${total === 1 ? "" : "s"}`);
         this.#rows.replaceChildren(...messages.map(({sessionId, agent, role, time, snippet}) => el("li", {},
             el("a", {href: `#/s/${sessionId}/a/${agent}`},
-                el("span", {}, el("span", {class: "where"}, agent), ` in ${nameOf(this.#sessions.get(sessionId))}`),
+                el("span", {}, el("span", {class: "where"}, agent), ` in ${nameOf(this.#store.sessions.get(sessionId))}`),
                 el("time", {}, age(time)), el("span", {class: "what"}, `${role}: ${snippet}`)))));
     }
 

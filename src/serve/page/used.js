@@ -8,13 +8,13 @@ const line = (where, one) => [el("span", {class: "where"}, where), " ", el("span
 export class UsedView {
     node = el("article", {class: "view"});
     title = "Used · mas";
-    #sessions;
+    #store;
     #state = el("p", {class: "note", role: "status"}, "Adding up …");
     #accounts = el("section", {"aria-labelledby": "accounts-title", hidden: true});
     #rows = el("ul", {class: "rows"});
 
-    constructor(sessions) {
-        this.#sessions = sessions;
+    constructor(store) {
+        this.#store = store;
         this.node.append(el("p", {class: "up"}, el("a", {href: "#/"}, "All sessions")),
             el("h2", {tabindex: "-1"}, "What was used"), this.#state, this.#rows, this.#accounts);
     }
@@ -25,7 +25,7 @@ export class UsedView {
         const missing = problems.length > 0 ? `; ${problems.length} of the sessions cannot be read` : "";
         setText(this.#state, `All sessions: ${spentOf(total)}${missing}`);
         this.#rows.replaceChildren(...usage.map((one) => el("li", {}, el("a", {href: `#/s/${one.sessionId}`},
-            line(nameOf(this.#sessions.get(one.sessionId)), one)))));
+            line(nameOf(this.#store.sessions.get(one.sessionId)), one)))));
         this.#accounts.hidden = !accounts.usage.some(({account}) => account);
         this.#accounts.replaceChildren(el("h3", {id: "accounts-title"}, "Accounts"), el("ul", {class: "rows"},
             accounts.usage.map((one) => el("li", {}, line(one.account ?? "without one", one)))));

@@ -227,6 +227,10 @@ static bool turn(struct errand *errand, int64_t number, const struct errand_kind
         if (rc == -1) /* await() would not wait for a host that has hung up */
             roster_free(&errand->due.roster);
         wait_ms = AGAIN_MS;
+    } else if (errand->due.entry->kind == EVERY_GOAL && errand->due.entry->over[0] == '\0' &&
+               errand->due.entry->why[0] != '\0') {
+        due_set_why(errand->due.entry, ""); /* what has failed before works again */
+        (void)due_keep(&errand->due, false, &why);
     }
     int64_t until = errand->due.entry != NULL ? errand->due.entry->until_ms : 0;
     int64_t left = until - time_epoch_ms();
