@@ -26,6 +26,7 @@ document.body.dataset.runs = "true"; // start.js
 const store = new Store(() => {
     list.update();
     title();
+    notify();
 });
 const list = new SessionsView(document.getElementById("list"), store);
 const QUIET_S = 20; // the server says something every 15 s
@@ -55,13 +56,9 @@ const events = new Events({
         view?.begin().catch(complain);
     },
     event(type, data) {
-        const who = `${data.sessionId}/${data.agent}`, asked = store.waiting.get(who)?.asks;
         store.event(type, data);
         if (type === "operation")
             tellEnd(data);
-        const waits = store.waiting.get(who);
-        if (waits && waits.asks !== asked) // it may ask the next before it was heard that the last is answered
-            notify(waits);
         view?.event(type, data);
         if (type === "permission")
             say(`Agent ${data.agent} asks: ${data.title}`);
@@ -90,15 +87,29 @@ bell.addEventListener("click", () => act(bell, async () => {
     offerNotices();
 }));
 
-function notify({sessionId, agent, asks, state}) {
+// By an event, or found when everything was read again. An agent may ask the next before it is heard that the last
+// is answered.
+const told = new Map(); // by "id/agent": what it asks
+function notify() {
+    for (const [who, waits] of store.waiting)
+        if (told.get(who) !== waits.asks) {
+            told.set(who, waits.asks);
+            notice(who, waits);
+        }
+    for (const who of store.settled ? [...told.keys()] : [])
+        if (!store.waiting.has(who))
+            told.delete(who);
+}
+
+function notice(who, {sessionId, agent, asks, state}) {
     if (!document.hidden || globalThis.Notification?.permission !== "granted")
         return;
-    const notice = new Notification(`${agent} in ${nameOf(store.sessions.get(sessionId))}`,
-        {body: asks || state, tag: `${sessionId}/${agent}`}); // by its tag there is one, however many pages are open
-    notice.onclick = () => {
+    const note = new Notification(`${agent} in ${nameOf(store.sessions.get(sessionId))}`,
+        {body: asks || state, tag: who}); // by its tag there is one, however many pages are open
+    note.onclick = () => {
         focus();
         location.hash = `#/s/${sessionId}/a/${agent}`;
-        notice.close();
+        note.close();
     };
 }
 

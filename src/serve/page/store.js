@@ -29,6 +29,11 @@ export class Store {
         this.#changed = soon(changed, 50);
     }
 
+    // What is known is whole.
+    get settled() {
+        return this.known && this.#told === null;
+    }
+
     // Reads everything again.
     async begin() {
         const told = this.#told = new Set();

@@ -382,7 +382,7 @@ def acts(browser):
         answers(page, "then-came")
         need("users=1 " in page.run("[...document.querySelectorAll('.message.agent')].at(-1).textContent"),
              "the context was not cleared")
-        page.tap(".up a" if page.run("innerWidth") < 900 else "#list a", "")
+        page.tap(".up a" if page.run("innerWidth") < 900 else "#list a[href^='#/s/']", "")
         page.tap("button", "Stop")
         page.tap("dialog button", "Back")
         page.tap("button", "Stop")
@@ -887,6 +887,7 @@ def notices(browser):
     manifest = page.call("Page.getAppManifest")
     need(manifest["url"] == f"{URL}/page/app.webmanifest" and not manifest["errors"], f"the manifest: {manifest}")
     need(json.loads(manifest["data"])["name"] == "mas", "the manifest has no name")
+    need(page.run("notices.length") == 1, "it tells of one question more than once")
     quiet(page, "401")
 
 
