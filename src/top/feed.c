@@ -116,8 +116,8 @@ static void follow_every(struct top_feed *feed, struct top_team *team)
         return;
     _cleanup_close_ int dir = workspace_open(&feed->root, team->id);
     every_free(&team->every);
-    if (dir != -1)
-        (void)every_read(dir, &team->every, &ignored);
+    if (dir == -1 || every_read(dir, &team->every, &ignored) == -1)
+        team->every_file = 0; /* it is tried again */
     feed->table->changed = true;
 }
 
