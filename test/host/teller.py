@@ -95,6 +95,9 @@ for line in iter(sys.stdin.readline, ""):
         if sys.stdin.readline().strip() != "y":
             rests()
             continue
+        if os.path.exists(f"{place}/deaf"):  # its line is not there yet when its dialog is gone
+            time.sleep(0.3)
+            termios.tcflush(0, termios.TCIFLUSH)
         tell("Tool", tool_name=tool, tool_use_id=str(uuid.uuid4()), tool_input={"command": rest})
     if order == "retry":  # a request fails, and it tries again, for which it rests of itself
         for why in rest.split("/")[:2]:

@@ -30,6 +30,26 @@ decided() { "$MAS" history "$ID" solo --json | jq -r '.messages[] | select(.role
     fails 3 approve "$ID" solo
 }
 
+@test "a message behind an answer is typed when the line is there again" {
+    team
+    mkdir -p "$HOME/.teller"
+    touch "$HOME/.teller/deaf"
+    ok send "$ID" solo 'ask make test'
+    eventually screen_has 'May I?'
+    eventually is_asked 'make test (Bash)'
+    ok approve "$ID" solo
+    ok send "$ID" solo two
+    eventually says 'I know: ask make test, two'
+    # nor before the dialog is there
+    touch "$HOME/.teller/hold"
+    ok send "$ID" solo 'ask make clean'
+    eventually is_asked 'make clean (Bash)'
+    ok approve "$ID" solo
+    ok send "$ID" solo three
+    rm "$HOME/.teller/hold"
+    eventually says 'two, ask make clean, three'
+}
+
 @test "an answer is typed when the dialog is there, not before" {
     team
     mkdir -p "$HOME/.teller"

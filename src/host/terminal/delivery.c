@@ -68,7 +68,7 @@ bool delivery_add(struct host *host, const struct store_input *input)
         .data = mem_dup(input->data),
         .enter = input->enter,
         .note = input->note,
-        .answers = person && host->backend->state(host) == AGENT_WAITING,
+        .answers = person && host->backend->state(host) == AGENT_WAITING && !teller_answers(host),
         .number = input->number,
         .cut_off = input->begun,
     };

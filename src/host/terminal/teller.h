@@ -117,6 +117,7 @@ struct teller {
     /* ---- of teller_asks.c: what is open is in talk.permissions */
     int64_t asked; /* the serial of the newest dialog */
     int64_t shown; /* since when a dialog is on the screen; monotonic; 0: none is */
+    int64_t gone; /* when the last one left it; likewise; 0: none has */
     bool keyed; /* a person has pressed keys in the dialog that is open */
     struct told_answer answers[PERMISSIONS_MAX];
     size_t answer_count;
@@ -184,6 +185,8 @@ bool teller_asks(const struct host *host);
 /* Answers one for a client: talk_ops.permit. */
 int teller_permit(struct host *host, size_t index, const struct word *option,
                   const struct verdict *verdict, struct answered_permission *ret, struct err *err);
+/* Returns true if an answer is still to be typed. */
+bool teller_answers(const struct host *host);
 /* Types the answers. Returns when to call again. */
 int64_t teller_ask_tick(struct host *host, int64_t now);
 /* Forgets answers that were not typed, as the program has ended. */

@@ -231,6 +231,11 @@ static bool is_shown(const struct host *host, const struct told_answer *answer)
            terminal->delivery.phase == DELIVERY_NONE && press_is_over(host);
 }
 
+bool teller_answers(const struct host *host)
+{
+    return host->terminal->teller != NULL && host->terminal->teller->answer_count > 0;
+}
+
 int64_t teller_ask_tick(struct host *host, int64_t now)
 {
     struct teller *teller = host->terminal->teller;
@@ -238,10 +243,10 @@ int64_t teller_ask_tick(struct host *host, int64_t now)
     if (!teller->heard && !teller->asked_trust && host->talk->permissions.count == 0 &&
         watcher_asks_trust(&host->terminal->watcher))
         ask_trust(host);
-    if (!watcher_asks(&host->terminal->watcher))
-        teller->shown = 0;
-    else if (teller->shown == 0)
-        teller->shown = now;
+    bool asks = watcher_asks(&host->terminal->watcher);
+    if (!asks && teller->shown != 0)
+        teller->gone = now;
+    teller->shown = !asks ? 0 : teller->shown != 0 ? teller->shown : now;
     while (teller->answer_count > 0) {
         const struct told_answer *answer = &teller->answers[0];
         bool shown = is_shown(host, answer);

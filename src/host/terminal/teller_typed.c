@@ -6,6 +6,7 @@
 
 enum {
     TYPED_MS = 3000, /* so soon behind an Enter on an unknown line, one prompt is the person's */
+    GONE_MS = 1000, /* where a dialog was there is a line again, which may take nothing yet */
 };
 
 static void drop_typed(struct teller *teller, size_t i)
@@ -115,6 +116,11 @@ int64_t teller_stops_until(const struct host *host, int64_t now)
     const struct turn *turn = &host->talk->turn;
     if (now < teller->unwanted_until)
         return teller->unwanted_until;
+    if (teller_answers(host)) /* its keys go first */
+        return -1;
+    int64_t gone = teller->shown != 0 ? now : teller->gone;
+    if (gone != 0 && now < gone + GONE_MS)
+        return gone + GONE_MS;
     if (queue->count > 0 && queue->prompts[0].given && queue->prompts[0].unwanted &&
         host->terminal->delivery.queue[0].prompt == 0)
         return -1;
