@@ -117,15 +117,21 @@ export function tellEnd(data) {
     ends.delete(data.operation);
 }
 
-// Also after a break, in which no event has come; a server that was started anew knows nothing of them.
-export async function lookForEnds() {
+// Also after a break, in which no event has come. What cannot be asked for now is asked for after the next one.
+export function lookForEnds() {
     for (const operation of ends.keys())
-        try {
-            tellEnd(await get(`/operations/${operation}`));
-        } catch (error) {
-            if (error.status === 404)
-                tellEnd({operation, state: "lost", error: {message: "The server no longer knows how it ended."}});
-        }
+        operationOf(operation).then(tellEnd, () => {});
+}
+
+// What has become of an operation. A server that was started anew knows nothing of it.
+export async function operationOf(operation) {
+    try {
+        return await get(`/operations/${operation}`);
+    } catch (error) {
+        if (error.status !== 404)
+            throw error;
+        return {operation, state: "lost", error: {message: "The server no longer knows how it ended: it was started anew, or an hour has passed."}};
+    }
 }
 
 export const remove = async (path) => (await request("DELETE", path)).body;

@@ -1,6 +1,6 @@
 // Questions that copies of an agent answer, without a trace in its conversation. Only this page knows
 // which they are, so they are kept here while it is open; each is an operation of the server.
-import {agentPath, get, post, remove} from "/page/api.js";
+import {agentPath, operationOf, post, remove} from "/page/api.js";
 import {act, button, complain, el, fill, hintOf, say, setText} from "/page/dom.js";
 import {elementsOf, treesOf} from "/page/markdown.js";
 
@@ -34,15 +34,8 @@ export class Asides {
 
     // Looks what has become of those that are not over, of which no event may have come.
     async begin() {
-        for (const aside of this.#asides.filter((one) => !isOver(one))) {
-            try {
-                this.#take(await get(`/operations/${aside.operation}`));
-            } catch (error) {
-                if (error.status !== 404)
-                    throw error;
-                this.#take({operation: aside.operation, state: "lost", output: "The server was started anew meanwhile."});
-            }
-        }
+        for (const aside of this.#asides.filter((one) => !isOver(one)))
+            this.#take(await operationOf(aside.operation));
     }
 
     async ask(text) {
