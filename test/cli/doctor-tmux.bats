@@ -31,7 +31,7 @@ lost() {
     mv "$T/away" "$(ws "$ID")"
     is_in_order
     [ "$(agent_pid "$ID")" = "$pid" ]
-    rm -r "$(ws "$ID")"
+    eventually rm -rf "$(ws "$ID")"
     "$MAS" rm -q -f "$ID"
     run ! is_tmux_session "$(tmux_name "$ID")"
     eventually test ! -e "/proc/$pid"
@@ -60,7 +60,7 @@ lost() {
         tm send-keys -t "$pane" -l "seq -f 'line-%g' 300" \; send-keys -t "$pane" Enter
         eventually eval "tm capture-pane -p -t '$pane' | grep -qx line-300"
     done
-    rm -r "$(ws "$ID")"
+    eventually rm -rf "$(ws "$ID")"
     "$MAS" rm -q -f "$ID"
     [ "$(grep -cx line-1 "$ROOT/lost/$ID"-*.txt)" -eq 2 ]
     [ "$(grep -cx line-300 "$ROOT/lost/$ID"-*.txt)" -eq 2 ]
@@ -72,7 +72,7 @@ lost() {
     local pid socket
     pid=$(agent_pid "$ID")
     socket=$(meta "$ID" TMUX_SOCKET)
-    rm -r "$(ws "$ID")"
+    eventually rm -rf "$(ws "$ID")"
     lost "$ID"
     "$MAS" rm -q -f "$ID"
     eventually test ! -e "/proc/$pid"

@@ -411,7 +411,7 @@ need_strace() {
     cp "$T/good" "$(INDEX)"
     cp -a "$ROOT/sessions/$C" "$ROOT/sessions/6ba7b810-9dad-41d1-80b4-00c04fd430c8"
     [ "$(listed --active)" = "$(printf '%s\n' "$A" "$B" | sort | xargs)" ]
-    rm -rf "${ROOT:?}/sessions/$B" "${ROOT:?}/sessions/$C"
+    eventually rm -rf "${ROOT:?}/sessions/$B" "${ROOT:?}/sessions/$C"
     [ "$(listed --active)" = "$A" ]
     D=$(MAS_TMUX_SOCKET=$T/other "$MAS" new -q -t solo) # where only its own file says so
     sed -i -z "s/,\n[^\n]*${D}[^\n]*//" "$(INDEX)"

@@ -186,7 +186,8 @@ crash_with_an_agent_left() {
 
 @test "a tmux session whose workspace was deleted by hand goes only with -f" {
     new_session -t solo -n ghost
-    rm -r "$ROOT/sessions/$ID"
+    # again when its host wrote something in between
+    eventually rm -rf "$ROOT/sessions/$ID"
     fails 4 rm ghost
     is_tmux_session "$ID"
     ok rm -f ghost

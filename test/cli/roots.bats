@@ -148,7 +148,7 @@ other_is_untouched() {
 @test "rm -f of a row without a workspace touches nothing of the other" {
     start_both
     "$MAS" stop -q "$SAME"
-    rm -r "$ROOT/sessions/$SAME"
+    eventually rm -rf "$ROOT/sessions/$SAME"
     ok rm -f "$SAME"
     other_is_untouched
 }
@@ -171,7 +171,7 @@ other_is_untouched() {
     ok doctor --fix
     [ "$(meta "$SAME" TMUX_SESSION)" = mas-0a0a0a0a ]
     other_is_untouched
-    rm -r "$ROOT/sessions/$SAME"
+    eventually rm -rf "$ROOT/sessions/$SAME"
     fails 1 doctor --fix
     [[ $output == *"run without a workspace"* ]]
     "$MAS" rm -q -f "$SAME"

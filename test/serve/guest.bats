@@ -493,7 +493,7 @@ END
     as bob GET /sessions
     refused 401 unauthorized wrong
     guest back "$ONE" --read-only
-    rm -rf "$ROOT/sessions/$ONE" # by hand
+    eventually rm -rf "$ROOT/sessions/$ONE" # by hand
     "$MAS" restore -q --name again "$T/one.tar.zst"
     as back GET /sessions
     refused 401 unauthorized wrong
