@@ -286,21 +286,26 @@ top_shows_use() { "$MAS" top --once busy | grep -Eq 'CPU +MEM' && "$MAS" top --o
     [ "$(asked)" = 1 ]
     type_keys r
     eventually asked_twice
+    eventually sees 'asked shop/solo again' # each command begins when the one before has ended
     echo new >"$ROOT/sessions/$("$MAS" show shop --json | jq -r .sessionId)/code/solo/tried"
     type_keys T
     eventually sees 'in your checkout? (y/n; o takes it out again)'
     type_keys y
-    eventually test -e "$P/tried"
+    eventually sees 'solo: 1 file in'
+    [ -e "$P/tried" ]
     type_keys T
     eventually sees 'takes it out again'
     type_keys o
-    eventually test ! -e "$P/tried"
+    eventually sees "is as it was before agent 'solo'"
+    [ ! -e "$P/tried" ]
     type_keys f
     type_keys Enter
+    eventually sees 'solo-2 added'
     eventually sees shop/solo-2
     type_keys +
     type_keys -l 'scripted --as third'
     type_keys Enter
+    eventually sees 'third added'
     eventually sees shop/third
     type_keys n
     type_keys -l -- '--agent nosuch tidy up'
