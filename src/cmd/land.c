@@ -113,19 +113,18 @@ static void print_dry(const struct team_project *of, const struct land_options *
 
 /* Opens a pull request, or says how. */
 static int ask(const struct pr_forge *forge, const struct repo *repo, const struct team_project *of,
-               const struct land_options *options, struct err *err)
+               const struct land_options *options, struct land_asking *asking, struct err *err)
 {
-    _cleanup_asking_ struct land_asking asking = {.push = NULL};
     _cleanup_str_ struct str page = STR_INIT;
 
-    if (land_request(repo, of, options, forge, &asking, err) == -1)
+    if (land_request(repo, of, options, forge, asking, err) == -1)
         return -1;
-    if (asking.push != NULL) {
+    if (asking->push != NULL) {
         err_warn("gh is not in PATH, so this is left to you: push the branch, then open the page");
-        printf("%s\n", asking.push);
+        printf("%s\n", asking->push);
     }
-    if (asking.page != NULL) {
-        str_add_visible(&page, asking.page, strlen(asking.page));
+    if (asking->page != NULL) {
+        str_add_visible(&page, asking->page, strlen(asking->page));
         printf("%s\n", str_text(&page));
     }
     return 0;
@@ -138,6 +137,7 @@ static int ask_and_watch(struct call *call, const char *id, const struct team *t
 {
     _cleanup_forge_ struct pr_forge forge = PR_FORGE_INIT;
     _cleanup_every_entry_ struct every_entry entry = {.number = 0};
+    _cleanup_asking_ struct land_asking asking = {.push = NULL};
     const char *onto =
         options->onto != NULL ? options->onto : team->project.onto + strlen("refs/heads/");
     bool watch = call_opt(call, "watch") != NULL;
@@ -147,11 +147,11 @@ static int ask_and_watch(struct call *call, const char *id, const struct team *t
     if (watch && forge.file == NULL)
         return err_set(err, MAS_NOT_FOUND, "cannot watch: gh is not in PATH");
     if ((watch && pr_watch_plan(call, id, team, &entry, err) == -1) ||
-        ask(&forge, repo, &team->project, options, err) == -1)
+        ask(&forge, repo, &team->project, options, &asking, err) == -1)
         return -1;
     if (!watch)
         return 0;
-    if (pr_watch_begin(call, id, repo, &forge, onto, &entry, err) == -1)
+    if (pr_watch_begin(call, id, repo, &forge, asking.head, onto, &entry, err) == -1)
         return err_wrap(err, "cannot watch the pull request");
     fd_closep(lock);
     return call_opt(call, "wait") == NULL ? 0 : pr_watch_wait(call, id, entry.number, err);
@@ -341,6 +341,7 @@ static int bring_home(struct call *call, const struct carry *carry, const char *
     static const char *const theirs[][2] = {{"check", "the check"}, {"watch", "the team"}};
     _cleanup_land_ struct land_result result = LAND_RESULT_INIT;
     _cleanup_forge_ struct pr_forge forge = PR_FORGE_INIT;
+    _cleanup_asking_ struct land_asking asking = {.push = NULL};
     _cleanup_close_ int lock = -1;
     struct land_options options;
 
@@ -365,7 +366,7 @@ static int bring_home(struct call *call, const struct carry *carry, const char *
     if (call_opt(call, "pr") != NULL)
         return pr_find_forge(&call->config, work.project.path, &forge, err) == -1
                    ? -1
-                   : ask(&forge, &repo, &work.project, &options, err);
+                   : ask(&forge, &repo, &work.project, &options, &asking, err);
     if ((options.dry_run ? land_dry : land)(&repo, &work.project, &options, &result, err) == -1)
         return -1;
     if (!options.dry_run)

@@ -4,8 +4,9 @@
 #
 #   forge.py SOCKET DIR
 #
-# There is one repository, o/r, which is DIR/remote.git, and at most one pull request, 12, from the files of
-# watch.bats: pr, head, checks, comments, reviews, lines, log, access-USER. While DIR/refuse is there, each request
+# There is one repository, o/r, which is DIR/remote.git, and at most one pull request, 12, of it or, if DIR/fork.git is
+# there, of that fork, which is me/r. It is made of the files of watch.bats: pr, head, checks, comments, reviews, lines,
+# log, access-USER. While DIR/refuse is there, each request
 # that has its first line in the path or the body gets its second line, a status, and the rest as an answer.
 import json
 import os
@@ -40,8 +41,13 @@ def page(nodes, first, after):
             'pageInfo': {'hasNextPage': end < len(nodes), 'endCursor': str(end)}}
 
 
+def is_fork():
+    return os.path.exists(path('fork.git'))
+
+
 def head():
-    commit = read('head') or subprocess.run(['git', f'--git-dir={path("remote.git")}', 'rev-parse', 'mas/fix'],
+    of = path('fork.git' if is_fork() else 'remote.git')
+    commit = read('head') or subprocess.run(['git', f'--git-dir={of}', 'rev-parse', 'mas/fix'],
                                             capture_output=True, check=False, text=True).stdout
     return commit.strip()
 
@@ -67,8 +73,8 @@ def pull(after):
     contexts = [node(check) for check in checks()]
     rollup = {'contexts': page(contexts, 100, after)} if contexts else None
     return {'id': 'PR_12', 'number': 12, 'url': PAGE, 'state': read('pr').strip(), 'headRefOid': head(),
-            'baseRefName': 'main', 'headRefName': 'mas/fix', 'isCrossRepository': False,
-            'headRepositoryOwner': {'id': 'U_1', 'login': 'o', 'name': ''},
+            'baseRefName': 'main', 'headRefName': 'mas/fix', 'isCrossRepository': is_fork(),
+            'headRepositoryOwner': {'id': 'U_1', 'login': 'me' if is_fork() else 'o', 'name': ''},
             'statusCheckRollup': {'nodes': [{'commit': {'statusCheckRollup': rollup}}]},
             'reviews': page(json.loads(read('reviews')), 100, after),
             'comments': page(json.loads(read('comments')), 100, after)}
@@ -93,6 +99,8 @@ def graphql(request):
             return {'repository': {'pullRequest': one}}, None
         return {'repository': {'pullRequest': None}}, 'Could not resolve to a PullRequest'
     if name == 'PullRequestCreate':
+        if of['input']['headRefName'] != ('me:mas/fix' if is_fork() else 'mas/fix'):
+            return {'createPullRequest': None}, "Head sha can't be blank"
         with open(path('pr'), 'w', encoding='utf-8') as file:
             file.write('OPEN\n')
         return {'createPullRequest': {'pullRequest': {'id': 'PR_12', 'url': PAGE}}}, None

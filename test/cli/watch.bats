@@ -408,9 +408,24 @@ bring() {
     check FAILURE
     echo 'echo "do as I say" >&2; exit 1' >"$T/log"
     ok land fix --pr --watch
-    eventually rounds 1
-    eventually asked_for '| gh: do as I say'
+    # a log may come later than the result: it is asked for twice
+    eventually grep -q jobs "$T/calls"
+    rounds 0
+    look_until asked_for '| gh: do as I say'
+    rounds 1
     asked | grep -qx 'The check check1 failed. Its log is not to be had.'
+}
+
+@test "a log that comes later than the result of its check is waited for" {
+    watch_team
+    check FAILURE
+    echo 'echo "HTTP 404: Not Found" >&2; exit 1' >"$T/log"
+    ok land fix --pr --watch
+    eventually grep -q jobs "$T/calls"
+    echo 'echo line 7 is wrong' >"$T/log"
+    look_until asked_for '| line 7 is wrong'
+    run ! asked_for 'not to be had'
+    rounds 1
 }
 
 @test "closed ends it; a forge that is gone, or asked too often, is waited for, and that is said once" {
@@ -557,6 +572,23 @@ bring() {
     git -C "$P" pull -q "$T/remote.git" main
     ok stop fix
     ok rm fix
+}
+
+@test "the real gh: the branch of a fork" {
+    with_gh
+    git clone -q --bare "$P" "$T/fork.git"
+    git -C "$P" remote add fork https://github.com/me/r.git
+    git -C "$P" config "url.$T/fork.git.pushInsteadOf" https://github.com/me/r.git
+    git -C "$P" config remote.pushDefault fork
+    watch_team
+    check FAILURE
+    ok land fix --pr --watch
+    [ "${lines[0]}" = https://github.com/o/r/pull/12 ]
+    look_until asked_for 'The check check1 failed'
+    ok land fix --pr # which is there
+    [ "${lines[0]}" = https://github.com/o/r/pull/12 ]
+    run ! git --git-dir="$T/remote.git" rev-parse -q --verify mas/fix
+    git --git-dir="$T/fork.git" rev-parse -q --verify mas/fix
 }
 
 @test "the real gh: what GitHub refuses is said, and asked again" {

@@ -55,6 +55,21 @@ TEST(each_forge_has_its_page)
     }
 }
 
+TEST(who_owns_a_repository_is_in_its_url)
+{
+    static const char *const cases[][2] = {{"https://github.com/me/r.git", "me"},
+                                           {"git@github.com:me/r", "me"},
+                                           {"work:/me/r.git", "me"},
+                                           {"https://github.com/r", ""},
+                                           {"https://github.com//", ""},
+                                           {"/home/me/r", ""}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_free_ char *got = forge_owner(cases[i][0]);
+        CHECK_STR(got != NULL ? got : "", cases[i][1]);
+    }
+}
+
 TEST(branches_are_escaped)
 {
     _cleanup_free_ char *got = forge_request_url("github.com:o/r", "a&b", "mas/x y");

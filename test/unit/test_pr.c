@@ -104,6 +104,29 @@ TEST(each_word_of_a_check_is_known_or_waits)
     }
 }
 
+TEST(of_runs_of_one_check_the_last_counts)
+{
+#define RUN(name, of, at, is)                                                                      \
+    "{\"name\":\"" name "\",\"workflowName\":\"" of "\",\"startedAt\":\"2023-01-01T00:0" at        \
+    ":00Z\",\"conclusion\":\"" is "\"}"
+    static const char text[] =
+        "{\"number\":1,\"state\":\"OPEN\",\"headRefOid\":\"" HEAD
+        "\",\"statusCheckRollup\":[" RUN("a", "w", "1", "FAILURE") "," RUN(
+            "a", "w", "2",
+            "SUCCESS") "," RUN("a", "v", "0",
+                               "FAILURE") "," RUN("b", "w", "0",
+                                                  "") ",{\"context\":\"a\",\"state\":\"ERROR\","
+                                                      "\"startedAt\":\"0001-01-01T00:00:00Z\"}]}";
+    static const enum pr_check_state want[] = {PR_PASSED, PR_FAILED, PR_PENDING, PR_FAILED};
+    _cleanup_pr_ struct pr pr = PR_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(map(text, "[]", &pr, &err) == 0);
+    REQUIRE(pr.check_count == ARRAY_LEN(want));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        CHECK(pr.checks[i].state == want[i]);
+}
+
 TEST(a_forge_that_wants_to_be_asked_less_is_known)
 {
     static const struct {

@@ -16,6 +16,9 @@ enum {
     ROOM = 4000, /* what is longer gets nothing more */
     LOG_SHOWN = 2500, /* of a log the end, of a remark the beginning */
     REMARK_SHOWN = 1500,
+    NOT_YET = '-', /* behind the hash of something in the list of what was given */
+    NO_LOG = '?',
+    GIVEN = ' ',
 };
 
 /* Returns 1 for one that tells when its turns end, and can be merged. An agent that would execute
@@ -81,13 +84,13 @@ const struct agent *pr_prompt_find_agent(const struct config *config, const stru
     return pr_prompt_agent(config, team);
 }
 
-/* Returns the character behind a hash in a list, or '\0'. */
-static char find_item(const char *list, uint64_t hash)
+/* Returns the character behind a hash in a list, or NULL. */
+static char *find_item(char *list, uint64_t hash)
 {
     _cleanup_free_ char *key = mem_printf("%016" PRIx64, hash);
-    const char *at = strstr(list, key);
+    char *at = strstr(list, key);
 
-    return at != NULL ? at[ITEM_LEN - 1] : '\0';
+    return at != NULL ? at + ITEM_LEN - 1 : NULL;
 }
 
 /* Appends to a list, from which the oldest item goes. */
@@ -100,47 +103,50 @@ static void add_item(char **list, size_t max, uint64_t hash, char c)
     *list = all;
 }
 
-/* Notes that something is given. Returns false if it was before. */
-static bool note_given(char **given, const char *what, const char *more)
+/* Returns how something stands in the list of what was given, to which it is added. */
+static char *find_given(char **given, const char *what, const char *more)
 {
     uint64_t hash = hash_bytes(hash_bytes(HASH_START, what, strlen(what) + 1), more, strlen(more));
-    bool is_new = find_item(*given, hash) == '\0';
 
-    if (is_new)
-        add_item(given, GIVEN_MAX, hash, ' ');
-    return is_new;
+    if (find_item(*given, hash) == NULL)
+        add_item(given, GIVEN_MAX, hash, NOT_YET);
+    return find_item(*given, hash);
 }
 
 /* Returns true for one who may write to the repository. A forge is asked once of each. */
 static bool may_write(const struct pr_forge *forge, const struct pr_remark *remark, char **known)
 {
     uint64_t hash = hash_bytes(HASH_START, remark->author, strlen(remark->author));
-    char is = find_item(*known, hash);
+    const char *is = find_item(*known, hash);
     struct err ignored = ERR_INIT; /* then nobody knows: it counts if an answer comes */
     bool may = false;
 
     if (remark->writes || !remark->unsure)
         return remark->writes;
-    if (is != '\0' || pr_ask_access(forge, remark->author, &may, &ignored) == -1)
-        return is == '+';
+    if (is != NULL || pr_ask_access(forge, remark->author, &may, &ignored) == -1)
+        return is != NULL && *is == '+';
     add_item(known, KNOWN_MAX, hash, may ? '+' : '-');
     return may;
 }
 
-static void add_check(const struct pr_forge *forge, const struct pr_check *check, struct str *to)
+/* A forge may have the log only seconds after the result: it is asked once more. */
+static void add_check(const struct pr_forge *forge, const struct pr_check *check, char *is,
+                      struct str *to)
 {
     _cleanup_str_ struct str log = STR_INIT;
     struct err why = ERR_INIT;
+    bool has = check->id[0] != '\0' && pr_log(forge, check, &log, &why) == 0;
 
+    *is = has || check->id[0] == '\0' || *is == NO_LOG ? GIVEN : NO_LOG;
+    if (*is == NO_LOG)
+        return;
     str_add(to, "\nThe check ");
     str_add_name(to, check->name);
-    if (check->id[0] == '\0' || pr_log(forge, check, &log, &why) == -1) {
-        str_add(to, " failed. Its log is not to be had.\n");
+    str_add(to, has ? " failed. Its log ends:\n" : " failed. Its log is not to be had.\n");
+    if (has)
+        str_add_quoted(to, str_text(&log), log.len, LOG_SHOWN, true);
+    else
         str_add_quoted(to, why.text, strlen(why.text), LOG_SHOWN, true);
-        return;
-    }
-    str_add(to, " failed. Its log ends:\n");
-    str_add_quoted(to, str_text(&log), log.len, LOG_SHOWN, true);
 }
 
 static void add_remark(const struct pr_remark *remark, struct str *to)
@@ -156,13 +162,26 @@ static void add_remark(const struct pr_remark *remark, struct str *to)
     str_add_quoted(to, remark->text, strlen(remark->text), REMARK_SHOWN, false);
 }
 
-void pr_prompt_collect(const struct pr_forge *forge, const struct pr *pr, char **given,
+bool pr_prompt_collect(const struct pr_forge *forge, const struct pr *pr, char **given,
                        char **known, struct str *to)
 {
-    for (size_t i = 0; i < pr->check_count && to->len < ROOM; i++)
-        if (pr->checks[i].state == PR_FAILED && note_given(given, pr->checks[i].name, pr->head))
-            add_check(forge, &pr->checks[i], to);
-    for (size_t i = 0; i < pr->remark_count && to->len < ROOM; i++)
-        if (may_write(forge, &pr->remarks[i], known) && note_given(given, pr->remarks[i].id, ""))
+    bool waits = false;
+
+    for (size_t i = 0; i < pr->check_count && to->len < ROOM; i++) {
+        if (pr->checks[i].state != PR_FAILED)
+            continue;
+        char *is = find_given(given, pr->checks[i].name, pr->head);
+        if (*is != GIVEN)
+            add_check(forge, &pr->checks[i], is, to);
+        waits = waits || *is == NO_LOG;
+    }
+    for (size_t i = 0; i < pr->remark_count && to->len < ROOM; i++) {
+        if (!may_write(forge, &pr->remarks[i], known))
+            continue;
+        char *is = find_given(given, pr->remarks[i].id, "");
+        if (*is != GIVEN)
             add_remark(&pr->remarks[i], to);
+        *is = GIVEN;
+    }
+    return waits;
 }

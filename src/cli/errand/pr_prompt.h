@@ -18,6 +18,7 @@ const struct agent *pr_prompt_find_agent(const struct config *config, const stru
 /* Appends what is to be done and was not given before: checks that failed, with the end of their
  * logs, and what those who may write have remarked; as much as there is room for. All of it is
  * data, each line behind "| ". Adds it to *given, and who was asked about to *known, 17 characters
- * for each; the caller frees them. */
-void pr_prompt_collect(const struct pr_forge *forge, const struct pr *pr, char **given,
+ * for each; the caller frees them. Returns true if a log was not there yet: once more, and the
+ * check is given without it. */
+bool pr_prompt_collect(const struct pr_forge *forge, const struct pr *pr, char **given,
                        char **known, struct str *to);

@@ -339,14 +339,14 @@ static int step(struct at_work *at, int *ret_wait_ms, struct err *err)
         return rc;
     if (at->watch.asked)
         return end_round(at, ret_wait_ms, err);
-    pr_prompt_collect(&at->forge, &pr, &at->watch.given, &at->watch.known, &what);
+    bool waits = pr_prompt_collect(&at->forge, &pr, &at->watch.given, &at->watch.known, &what);
     if (what.len > 0)
         return give(at, &what, err);
     if (note_passed(at, &pr, err) == -1)
         return -1;
     int64_t since =
         at->watch.pushed_ms > at->entry->ran_ms ? at->watch.pushed_ms : at->entry->ran_ms;
-    bool soon = at->watch.passed[0] != '\0' && !at->watch.green;
+    bool soon = waits || (at->watch.passed[0] != '\0' && !at->watch.green);
     *ret_wait_ms = clamp(soon ? 0 : at->errand->due.now_ms - since, ASK_MIN_MS, ASK_MAX_MS);
     return 0;
 }
@@ -404,10 +404,9 @@ int pr_watch_plan(const struct call *call, const char *id, const struct team *te
 }
 
 int pr_watch_begin(const struct call *call, const char *id, const struct repo *repo,
-                   const struct pr_forge *forge, const char *onto, struct every_entry *entry,
-                   struct err *err)
+                   const struct pr_forge *forge, const char *head, const char *onto,
+                   struct every_entry *entry, struct err *err)
 {
-    _cleanup_free_ char *head = mem_printf("mas/%s", repo->label);
     _cleanup_pr_watch_ struct pr_watch watch = {.onto = mem_dup(onto)};
     _cleanup_pr_ struct pr pr = PR_INIT;
     struct roster_team team;

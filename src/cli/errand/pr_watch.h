@@ -28,9 +28,9 @@ int pr_watch_step(struct errand *errand, int *ret_wait_ms, struct err *err);
  * could do anything. */
 int pr_watch_plan(const struct call *call, const char *id, const struct team *team,
                   struct every_entry *ret, struct err *err);
-/* Begins to watch what was opened for the branch `onto`. */
+/* Begins to watch what was opened for the branch `onto` from that which the forge calls `head`. */
 int pr_watch_begin(const struct call *call, const char *id, const struct repo *repo,
-                   const struct pr_forge *forge, const char *onto, struct every_entry *entry,
-                   struct err *err);
+                   const struct pr_forge *forge, const char *head, const char *onto,
+                   struct every_entry *entry, struct err *err);
 /* Waits until the pull request is green or merged. */
 int pr_watch_wait(const struct call *call, const char *id, int64_t number, struct err *err);

@@ -60,6 +60,19 @@ static bool split(const char *remote, const char **ret_scheme, char **ret_host,
     return true;
 }
 
+char *forge_owner(const char *remote)
+{
+    _cleanup_free_ char *host = NULL;
+    const char *scheme = NULL;
+    const char *path = NULL;
+
+    if (!split(remote, &scheme, &host, &path))
+        return NULL;
+    path += strspn(path, "/");
+    size_t len = strcspn(path, "/");
+    return len > 0 && path[len] == '/' ? mem_dupn(path, len) : NULL;
+}
+
 char *forge_request_url(const char *remote, const char *base, const char *head)
 {
     _cleanup_str_ struct str url = STR_INIT;

@@ -9,3 +9,7 @@
  * forge that is known, or of none at all. Knows https, http, ssh and git URLs, and HOST:PATH;
  * credentials and the ports of ssh are left out. */
 char *forge_request_url(const char *remote, const char *base, const char *head);
+
+/* Returns whose repository the URL of a remote names: "o" of https://github.com/o/r. The caller
+ * frees it. NULL: it names none. */
+char *forge_owner(const char *remote);

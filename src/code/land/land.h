@@ -80,6 +80,7 @@ int land_push(const struct team_project *project, const char *onto, struct err *
 /* What became of a pull request. */
 struct land_asking {
     char *push; /* the command that pushes the branch; NULL: all is done */
+    char *head; /* what the forge calls the branch; NULL: it was not asked */
     char *page; /* that of the pull request, or on which the forge opens one; NULL: not known */
 };
 void land_asking_free(struct land_asking *asking);

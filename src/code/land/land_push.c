@@ -69,40 +69,49 @@ int land_push(const struct team_project *project, const char *onto, struct err *
 }
 
 /* Opens a pull request for a branch that was pushed, unless it has one. */
-static int request(const struct pr_forge *forge, const char *head, const char *base,
-                   const char *message, char **ret_url, struct err *err)
+static int request(const struct pr_forge *forge, const char *base, const char *message,
+                   struct land_asking *ret, struct err *err)
 {
     _cleanup_pr_ struct pr pr = PR_INIT;
     struct err ignored = ERR_INIT; /* there is none */
 
-    if (pr_ask(forge, head, &pr, &ignored) == 0 && pr.state == PR_OPEN) {
-        *ret_url = TAKE_PTR(pr.url);
+    if (pr_ask(forge, ret->head, &pr, &ignored) == 0 && pr.state == PR_OPEN) {
+        ret->page = TAKE_PTR(pr.url);
         return 0;
     }
-    if (pr_open(forge, head, base, message, ret_url, err) == 0)
+    if (pr_open(forge, ret->head, base, message, &ret->page, err) == 0)
         return 0;
-    return err_hint(err, "the branch '%s' was pushed; open it on the web", head);
+    return err_hint(err, "the branch '%s' was pushed; open it on the web", ret->head);
+}
+
+/* Returns the URL of a remote, which may be one itself. The caller frees it. */
+static char *find_url(const struct project *project, const char *remote, bool is_push)
+{
+    const struct git git = {.dir = project->dir};
+    const char *const *args = GIT_ARGS("remote", "get-url", is_push ? "--push" : "--", remote);
+    struct err ignored = ERR_INIT;
+    char *url = NULL;
+
+    return git_text(&git, args, &url, &ignored) == 0 ? url : mem_dup(remote);
 }
 
 /* Says how a person does what a program would, with the objects that the project has by now. */
 static void tell_request(const struct project *project, const char *remote, const char *spec,
                          const char *base, const char *head, struct land_asking *ret)
 {
-    const struct git git = {.dir = project->dir};
     _cleanup_free_ char *dir = mem_name(project->path);
     _cleanup_free_ char *to = mem_name(remote);
     _cleanup_free_ char *what = mem_name(spec);
-    _cleanup_free_ char *url = NULL;
-    struct err ignored = ERR_INIT;
+    _cleanup_free_ char *url = find_url(project, remote, true);
 
     ret->push = mem_printf("git -C %s push -- %s %s", dir, to, what);
-    if (git_text(&git, GIT_ARGS("remote", "get-url", "--push", remote), &url, &ignored) == 0)
-        ret->page = forge_request_url(url, base, head);
+    ret->page = forge_request_url(url, base, head);
 }
 
 void land_asking_free(struct land_asking *asking)
 {
     free(asking->push);
+    free(asking->head);
     free(asking->page);
 }
 
@@ -142,7 +151,9 @@ int land_request(const struct repo *repo, const struct team_project *project,
         tell_request(&opened, remote, spec, base, head, ret);
         return 0;
     }
-    return push(&opened, remote, spec, false, err) == -1
-               ? -1
-               : request(forge, head, base, options->message, &ret->page, err);
+    if (push(&opened, remote, spec, false, err) == -1)
+        return -1;
+    _cleanup_free_ char *url = find_url(&opened, remote, false); /* gh does not look at --push */
+    ret->head = pr_branch_name(forge, url, head);
+    return request(forge, base, options->message, ret, err);
 }

@@ -6,6 +6,7 @@
 #include "code/land/pr.h"
 
 #include "base/env.h"
+#include "code/land/forge.h"
 #include "model/member.h"
 #include "os/path.h"
 
@@ -140,6 +141,24 @@ static const char *gh_job(const char *url)
     return last[0] == '/' && last[1 + strspn(last + 1, "0123456789")] == '\0' ? last + 1 : "";
 }
 
+/* Returns true if a run of the same check began later, as where something else has started its
+ * workflow once more: GitHub has both. */
+static bool is_replaced(const struct json *all, const struct json *check)
+{
+    static const char *const same[] = {"name", "workflowName"};
+    const char *began = json_get_text_or(check, "startedAt", "");
+
+    for (const struct json *it = json_first(all); it != NULL; it = json_next(it)) {
+        bool is = strcmp(json_get_text_or(it, "startedAt", ""), began) > 0;
+        for (size_t i = 0; is && i < ARRAY_LEN(same); i++)
+            is = strcmp(json_get_text_or(it, same[i], ""), json_get_text_or(check, same[i], "")) ==
+                 0;
+        if (is)
+            return json_get(check, "name") != NULL;
+    }
+    return false;
+}
+
 static void put_check(const struct json *it, struct json_out *out)
 {
     bool is_run = json_get(it, "name") != NULL;
@@ -189,9 +208,10 @@ int pr_of_gh(const struct str *view, const struct str *lines, struct str *ret, s
                  JT("url", json_get_text_or(seen, "url", "")),
                  JT("state", look_up(gh_states, json_get_text(seen, "state"), "")),
                  JT("head", json_get_text_or(seen, "headRefOid", "")), JA("checks"));
-    for (const struct json *it = json_first(json_get(seen, "statusCheckRollup")); it != NULL;
-         it = json_next(it))
-        put_check(it, &out);
+    const struct json *checks = json_get(seen, "statusCheckRollup");
+    for (const struct json *it = json_first(checks); it != NULL; it = json_next(it))
+        if (!is_replaced(checks, it))
+            put_check(it, &out);
     json_put_all(&out, JAE, JA("remarks"));
     for (size_t i = 0; i < ARRAY_LEN(remarks); i++)
         for (const struct json *it = json_first(remarks[i]); it != NULL; it = json_next(it))
@@ -210,6 +230,7 @@ struct pr_program {
     const char *log[WORDS_MAX]; /* the id of a check */
     const char *failed; /* the last line of it with this is the end of what failed; NULL: all is */
     const char *access[WORDS_MAX]; /* an author; none: `view` tells it */
+    const char *owner[WORDS_MAX]; /* of the repository that it asks; none: a branch has one name */
 };
 
 static const struct pr_program
@@ -223,7 +244,8 @@ static const struct pr_program
            * of a job with a slash in its name */
           .log = {"api", "repos/{owner}/{repo}/actions/jobs/%0/logs"},
           .failed = "##[error]",
-          .access = {"api", "repos/{owner}/{repo}/collaborators/%0/permission"}};
+          .access = {"api", "repos/{owner}/{repo}/collaborators/%0/permission"},
+          .owner = {"repo", "view", "--json", "owner"}};
 
 void pr_forge_free(struct pr_forge *forge)
 {
@@ -315,6 +337,21 @@ static int run(const struct pr_forge *forge, const char *const *words, const cha
     if (proc_capture(&spec, ret, err) == -1)
         return -1;
     return ret->status == 0 ? 0 : fail_said(forge, ret, err);
+}
+
+char *pr_branch_name(const struct pr_forge *forge, const char *url, const char *branch)
+{
+    _cleanup_result_ struct proc_result view = PROC_RESULT_INIT;
+    _cleanup_json_ struct json *answer = NULL;
+    _cleanup_free_ char *owner = forge_owner(url);
+    struct err ignored = ERR_INIT; /* what comes next fails, too, and says why */
+
+    if (owner == NULL || forge->as->owner[0] == NULL ||
+        run(forge, forge->as->owner, NULL, false, &view, &ignored) == -1 ||
+        json_parse(str_text(&view.out), view.out.len, ANSWER_MAX, &answer, &ignored) == -1)
+        return mem_dup(branch);
+    const char *asked = json_get_text_or(json_get(answer, "owner"), "login", owner);
+    return strcasecmp(asked, owner) == 0 ? mem_dup(branch) : mem_printf("%s:%s", owner, branch);
 }
 
 int pr_ask(const struct pr_forge *forge, const char *which, struct pr *ret, struct err *err)

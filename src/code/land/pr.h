@@ -63,13 +63,17 @@ int pr_find_forge(const struct config *config, const char *dir, struct pr_forge 
 void pr_forge_free(struct pr_forge *forge);
 #define _cleanup_forge_ __attribute__((cleanup(pr_forge_free)))
 
-/* Asks for the pull request with this number, or of this branch. *ret must be PR_INIT; the caller
- * releases it with pr_free(). Fails in the words of the program. */
+/* Returns what the program calls a branch of the repository with this URL: gh wants the owner with
+ * it where that is not the one of the repository that it asks, as with a fork. The caller frees it.
+ */
+char *pr_branch_name(const struct pr_forge *forge, const char *url, const char *branch);
+/* Asks for the pull request with this number, or of the branch with this name. *ret must be
+ * PR_INIT; the caller releases it with pr_free(). Fails in the words of the program. */
 int pr_ask(const struct pr_forge *forge, const char *which, struct pr *ret, struct err *err);
 /* Returns true if it has failed because the forge wants to be asked less. */
 bool pr_is_limited(const struct err *why);
-/* Opens one for a branch that was pushed. *ret_url is what the program says of it, in one line,
- * which the caller frees. */
+/* Opens one for a branch that was pushed, by its name. *ret_url is what the program says of it, in
+ * one line, which the caller frees. */
 int pr_open(const struct pr_forge *forge, const char *head, const char *base, const char *message,
             char **ret_url, struct err *err);
 enum { PR_LOG_MAX = 64 * 1024 };
