@@ -23,7 +23,7 @@ static const struct opt opts[] = {
      "what the guest is called in history and logs (default: guest, guest-2, ...)"},
     {0, "expires", "AGE", "the invitation ends after this time (default: 8h)"},
     {0, "url", "URL", "the server's address for the guest, as behind a proxy"},
-    {0, "user", "USER", "let a user of this machine attach to the session's own tmux server"},
+    {0, "user", "USER", "a user of this machine, by tmux itself; always refused"},
     {0, "list", NULL, "list the guests"},
     {0, "end", "NAME", "end what this guest has, at once"},
     {.name = NULL},
@@ -139,15 +139,12 @@ static int name_agents(const struct roster *roster, struct guest *guest, struct 
     return 0;
 }
 
-/* tmux's server-access opens a whole server, and mas has all sockets where only their owner gets.
- */
-static int refuse_user(const char *user, const char *session, struct err *err)
+/* SECURITY.md has the command with which a user whom tmux's server-access lets only read runs
+ * others as the owner of the server. */
+static int refuse_user(const char *user, struct err *err)
 {
-    (void)err_set(
-        err, MAS_CONFLICT,
-        "cannot invite user '%s': session '%s' has no tmux server with a socket directory "
-        "of its own that another user could enter",
-        user, session);
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot invite user '%s': whom tmux lets read, it lets run commands as you", user);
     return err_hint(err, "leave --user out: the guest gets an address and a code");
 }
 
@@ -168,7 +165,7 @@ static int run_invite(struct call *call, struct err *err)
         name_agents(&roster, &pairing.guest, err) == -1)
         return -1;
     if (user != NULL)
-        return refuse_user(user, roster_label(&roster.teams[0]).text, err);
+        return refuse_user(user, err);
     if (pairing.right == RIGHT_FULL && walled_check(&call->root, pairing.guest.session, err) == -1)
         return err_hint(err,
                         "give all agents a required wall ([wall] level = require in mas.ini), or "
