@@ -47,18 +47,30 @@ load page
     browse framed
 }
 
-@test "axe-core finds nothing wrong with any view, at both sizes, in light and in dark" {
-    needs_browser
-    # shellcheck disable=SC2153 # of the one who runs the tests
-    axe=${MAS_TEST_AGENTS:-$(getent passwd "$(id -u)" | cut -d: -f6)/.cache/mas-agents}/axe/node_modules/axe-core/axe.min.js
-    [ -e "$axe" ] || skip 'axe is not installed: test/agents/install.sh axe'
+# A server with a session in which each view of the page has something.
+serve_views() {
     . "$BATS_TEST_DIRNAME/../cli/code.bash"
     make_project
     acp_preset scripted --fork
     new_session -t solo --agent scripted --project "$P"
     sed -i '3s/.*/changed/' "$ROOT/sessions/$ID/code/solo/a"
     serve
+}
+
+@test "axe-core finds nothing wrong with any view, at both sizes, in light and in dark" {
+    needs_browser
+    # shellcheck disable=SC2153 # of the one who runs the tests
+    axe=${MAS_TEST_AGENTS:-$(getent passwd "$(id -u)" | cut -d: -f6)/.cache/mas-agents}/axe/node_modules/axe-core/axe.min.js
+    [ -e "$axe" ] || skip 'axe is not installed: test/agents/install.sh axe'
+    serve_views
     browse axe "$axe"
+}
+
+@test "what a screen reader is told of each view has names and an order; MAS_TEST_PICTURES says where it is, as text" {
+    needs_browser
+    serve_views
+    mkdir -p "${MAS_TEST_PICTURES:-$T/told}"
+    browse reader "${MAS_TEST_PICTURES:-$T/told}"
 }
 
 @test "the page at three sizes, in light and in dark: pictures, and text that can be read; MAS_TEST_PICTURES says where" {

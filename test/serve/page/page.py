@@ -1397,16 +1397,57 @@ def framed(browser):
     need(json.loads(mas("list", "--json"))["sessions"][0]["status"] == "active", "the session was stopped")
 
 
+def views(browser, size, dark, look):
+    """Goes to each view of the page; look() is called there, with its name."""
+    page = browser.page(*size, dark=dark, apart=True)
+    page.go(URL)
+    page.has("h2", "Sign in")
+    look(page, "sign in")
+    enter(page)
+    page.wait("document.querySelector('#list li a')")
+    look(page, "home")
+    at_agent(page)
+    prompt(page, "TOOL PLAN SAY:words ASK")
+    page.has(".ask button", "Allow")
+    look(page, "conversation")
+    page.tap(".ask button", "Allow")
+    page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
+    more(page)
+    look(page, "settings")
+    page.tap("button", "Clear context")
+    page.has("dialog h2")
+    look(page, "dialog")
+    page.key("Escape")
+    prompt(page, "ELICIT")
+    page.has("form.ask button", "Accept")
+    look(page, "form")
+    page.tap(".ask button", "Decline")
+    idle(page)
+    way(page, "Aside")
+    prompt(page, "SAY:words")
+    page.has(".aside[data-state=done]")
+    look(page, "aside")
+    for panel, has in ("/screen", ".screen:not(:empty)"), ("/changes", ".hunks .added"):
+        at_agent(page, panel)
+        page.has(has)
+        look(page, panel[1:])
+    for name, address, has in (("session", f"s/{ID}", "h3"), ("changes of all", f"s/{ID}/changes", ".hunks .added"),
+                               ("found", "find?q=words", "#main .rows a"), ("used", "used", "#main .rows a")):
+        page.go(f"{URL}/#/{address}")
+        page.has(has)
+        look(page, name)
+    page.close()
+
+
 @scenario
 def axe(browser, script):
     """axe-core finds nothing wrong, on a phone and on a desk, in light and in dark."""
     with open(script, encoding="utf-8") as file:
         source = file.read()
-    views = 0
+    seen = []
 
-    def check(page, what):
-        nonlocal views
-        views += 1
+    def look(page, what):
+        seen.append(what)
         page.run(source + "; 0")
         found = page.run("axe.run(document).then(r => r.violations.map(v => [v.id, v.impact, "
                          "v.nodes.slice(0, 3).map(n => n.html.slice(0, 150))]))")
@@ -1414,52 +1455,53 @@ def axe(browser, script):
 
     for size in PHONE, DESK:
         for dark in False, True:
-            page = browser.page(*size, dark=dark, apart=True)
-            page.go(URL)
-            page.has("h2", "Sign in")
-            check(page, "sign in")
-            enter(page)
-            page.wait("document.querySelector('#list li a')")
-            check(page, "home")
-            at_agent(page)
-            prompt(page, "TOOL PLAN SAY:words ASK")
-            page.has(".ask button", "Allow")
-            check(page, "conversation")
-            page.tap(".ask button", "Allow")
-            page.wait("document.querySelector('.head .note').textContent.startsWith('idle')")
-            more(page)
-            check(page, "settings")
-            page.tap("button", "Clear context")
-            page.has("dialog h2")
-            check(page, "dialog")
-            page.key("Escape")
-            prompt(page, "ELICIT")
-            page.has("form.ask button", "Accept")
-            check(page, "form")
-            page.tap(".ask button", "Decline")
-            idle(page)
-            way(page, "Aside")
-            prompt(page, "SAY:words")
-            page.has(".aside[data-state=done]")
-            check(page, "aside")
-            for panel, has in ("/screen", ".screen:not(:empty)"), ("/changes", ".hunks .added"):
-                at_agent(page, panel)
-                page.has(has)
-                check(page, panel)
-            page.go(f"{URL}/#/s/{ID}")
-            page.has("h3", "Agents")
-            check(page, "session")
-            page.go(f"{URL}/#/s/{ID}/changes")
-            page.has(".hunks .added")
-            check(page, "changes of all")
-            page.go(f"{URL}/#/find?q=words")
-            page.has("#main .rows a")
-            check(page, "found")
-            page.go(f"{URL}/#/used")
-            page.has("#main .rows a")
-            check(page, "used")
-            page.close()
-    print(f"axe-core found nothing in {views} views")
+            views(browser, size, dark, look)
+    print(f"axe-core found nothing in {len(seen)} views")
+
+
+SILENT = ("generic", "none", "InlineTextBox", "LineBreak", "RootWebArea")
+NAMED = ("button", "link", "textbox", "combobox", "checkbox", "radio", "searchbox", "dialog", "region", "navigation",
+         "heading", "log", "tab", "image")
+
+
+def told(page):
+    """What a screen reader is told: a line for each part, with its role and its name, below what it is in."""
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    by_id = {node["nodeId"]: node for node in nodes}
+    lines = []
+
+    def walk(node, depth, above):
+        role = node.get("role", {}).get("value", "")
+        name = " ".join(node.get("name", {}).get("value", "").split())
+        is_told = not node.get("ignored") and role not in SILENT and not (role == "StaticText" and name == above)
+        if is_told:
+            lines.append((depth, role, name))
+        for child in node.get("childIds", []):
+            if child in by_id:
+                walk(by_id[child], depth + is_told, name if is_told else above)
+    walk(nodes[0], 0, "")
+    return lines
+
+
+@scenario
+def reader(browser, directory):
+    """The tree of each view as a screen reader has it, as text, for somebody to read; nothing in it is without a name."""
+    wanted = {"sign in": ["textbox Code", "button"], "conversation": ["heading", "log", "button Allow", "textbox", "button"],
+              "dialog": ["dialog", "heading", "button"], "form": ["textbox", "button Accept", "button Decline"]}
+
+    for size in PHONE, DESK:
+        def look(page, what):
+            lines = told(page)
+            with open(f"{directory}/{what.replace(' ', '-')}-{size[0]}.txt", "w", encoding="utf-8") as file:
+                file.writelines(f"{'  ' * depth}{role}{' ' if name else ''}{name}\n" for depth, role, name in lines)
+            parts = [role for _, role, _ in lines if role in ("main", "dialog")]  # nothing is told beside a dialog
+            need(parts == ["dialog" if what == "dialog" else "main"], f"{what}: {parts}")
+            bare = [role for _, role, name in lines if role in NAMED and not name]
+            need(not bare, f"{what}: without a name: {bare}")
+            rest = iter([f"{role} {name}" for _, role, name in lines])
+            for start in wanted.get(what, []):
+                need(any(line.startswith(start) for line in rest), f"{what}: no {start!r}, or not in this order")
+        views(browser, size, False, look)
 
 
 CONTRAST = """(() => {
