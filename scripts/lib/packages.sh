@@ -17,7 +17,7 @@ TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:c
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
     libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh
     fish:command:fish procps:command:ps zstd:command:zstd util-linux:command:flock
-    libnotify-bin:command:notify-send
+    libnotify-bin:command:notify-send xterm:command:xterm imagemagick:command:import
     dunst:command:dunst dbus-daemon:command:dbus-daemon xvfb:command:Xvfb python3:command:python3 openssl:command:openssl vim:command:vim less:command:less
     xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs git-lfs:command:git-lfs gh:command:gh
     tinyproxy-bin:command:tinyproxy iproute2:command:ip
