@@ -144,7 +144,8 @@ static int name_agents(const struct roster *roster, struct guest *guest, struct 
 static int refuse_user(const char *user, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT,
-                  "cannot invite user '%s': whom tmux lets read, it lets run commands as you", user);
+                  "cannot invite user '%s': whom tmux lets read, it lets run commands as you",
+                  user);
     return err_hint(err, "leave --user out: the guest gets an address and a code");
 }
 
