@@ -2,7 +2,8 @@
  * A program on a terminal that tells what it does: its preset has told.event.NAME. What it tells
  * feeds the same conversation as an ACP agent's (host/talk/): the turns, what is said, the history.
  *
- *     teller.c          what is told becomes turns, words, and the state
+ *     teller.c          its life, its state, and who is heard
+ *     teller_facts.c    what is told becomes turns and words
  *     teller_asks.c     what it asks on its screen becomes a permission, and an answer a key
  *     teller_turn.c     prompts that clients ask, a cancel, a clear
  *     teller_typed.c    who has typed what on its line
@@ -164,6 +165,14 @@ void teller_fill_status(const struct host *host, struct agent_status *ret);
 enum agent_state teller_state(const struct host *host, enum agent_state seen);
 int64_t teller_tick(struct host *host, int64_t now);
 
+/* ---- teller_facts.c */
+/* For struct teller_lines, which says what they do. */
+void teller_take(struct host *host, enum told_fact fact, const struct hook_told *told);
+void teller_add_tool(struct host *host, const struct hook_told *told, int64_t trigger);
+bool teller_prompt_is_kept(const struct host *host, const char *text);
+/* Returns how a call of a tool is shown, and appends what is stored of it. The caller frees it. */
+char *teller_describe_tool(const struct host *host, const struct hook_told *told, struct str *data);
+
 /* ---- teller_asks.c
  *
  * A dialog of the program is open until one of these comes: the answer of a client, or of the
@@ -271,9 +280,6 @@ int64_t teller_follow(struct host *host, int64_t now);
 void teller_keep_session(struct host *host, const char *note);
 /* Returns where its sessions are opened. */
 struct store_home teller_home(const struct host *host);
-/* Returns how a call of a tool is shown, and appends what is stored of it. The caller frees it. */
-char *teller_describe_tool(const struct host *host, const struct hook_told *told, struct str *data);
-
 /* Returns true if the program can continue the session that it is in, so far as is known; else
  * appends why not. */
 bool teller_can_continue(const struct host *host, struct str *why);
