@@ -118,17 +118,6 @@ static void keep_prompt(struct host *host, const char *text)
     queue_push_first(host, &prompt);
 }
 
-/* The program takes a prompt into its turn. */
-static void join_turn(struct host *host, const char *text)
-{
-    size_t index = find_later(host, text);
-
-    if (index == host->talk->queue.count && !host->terminal->teller->heard)
-        index = know_prompt(host, text, true);
-    if (index < host->talk->queue.count)
-        turn_take(host, index);
-}
-
 /* Returns true if the program tells a prompt of the middle of a turn at once, and by a line when it
  * takes it. */
 static bool tells_later(const struct preset_told *told)
@@ -140,9 +129,35 @@ static bool tells_later(const struct preset_told *told)
     return i < told->line_count;
 }
 
+static void take_prompt(struct host *host, const struct hook_told *told)
+{
+    if (told->prompt != NULL && lines_have_told(host, ROLE_USER, told->prompt))
+        return;
+    if (told->json != NULL && host->talk->turn.on && tells_later(&host->preset->told))
+        keep_prompt(host, told->prompt);
+    else
+        begin_turn(host, told->prompt);
+}
+
+static void take_joined(struct host *host, const struct hook_told *told)
+{
+    size_t index = find_later(host, told->prompt);
+
+    if (index == host->talk->queue.count && !host->terminal->teller->heard)
+        index = know_prompt(host, told->prompt, true);
+    if (index < host->talk->queue.count)
+        turn_take(host, index);
+}
+
 /* ---- the other facts */
 
-static void tell_tool(struct host *host, const struct hook_told *told)
+static void take_start(struct host *host, const struct hook_told *told)
+{
+    (void)told;
+    watcher_redraws(&host->terminal->watcher, time_monotonic_ms());
+}
+
+static void take_tool(struct host *host, const struct hook_told *told)
 {
     if (told->tool == NULL)
         return;
@@ -207,91 +222,93 @@ static const char *why_of(const struct hook_told *told)
                                                            : "no reason was given";
 }
 
-static void fail_turn(struct host *host, const struct hook_told *told)
+/* The next prompt was taken, which no line has told, and its turn ends: it begins first. */
+static void begin_later(struct host *host)
 {
+    const struct prompt_queue *queue = &host->talk->queue;
+
+    if (!host->talk->turn.on && queue->count > 0 && queue->prompts[0].later)
+        begin_turn(host, queue->prompts[0].text);
+}
+
+static void take_done(struct host *host, const struct hook_told *told)
+{
+    begin_later(host);
+    if (told->json != NULL) /* a line of its transcript does not say it */
+        host->terminal->teller->behind = told->behind;
+    tell_answer(host, told->answer);
+    if (!teller_is_refused(host, told, true))
+        turn_end(host, "end_turn", 0, NULL);
+}
+
+static void take_failed(struct host *host, const struct hook_told *told)
+{
+    begin_later(host);
+    if (teller_is_refused(host, told, false))
+        return;
     const char *why = why_of(told);
     _cleanup_free_ char *words =
         mem_printf("the agent tells of an error: %.*s", (int)str_fit(why, WHY_MAX), why);
-
     keep_words(host->terminal->teller->trouble, words);
     turn_end(host, HOST_END_FAILED, 0, words);
 }
 
+static void take_stopped(struct host *host, const struct hook_told *told)
+{
+    (void)told;
+    if (host->talk->turn.on)
+        line_comes_back(host); /* also if it was a person who has stopped it */
+    turn_end(host, "cancelled", 0, NULL);
+}
+
+static void take_retry(struct host *host, const struct hook_told *told)
+{
+    keep_words(host->terminal->teller->trouble, why_of(told));
+}
+
+static const struct told_effect {
+    enum agent_state state;
+    bool late; /* it may come behind its turn, and leaves a program that rests at rest */
+    bool keeps_trouble; /* it does not say that what has failed is over */
+    void (*take)(struct host *host, const struct hook_told *told); /* NULL: the state is all */
+} effects[TOLD_FACT_COUNT] = {
+    [TOLD_STARTS] = {AGENT_IDLE, .take = take_start},
+    [TOLD_PROMPT] = {AGENT_WORKING, .take = take_prompt},
+    [TOLD_TOOL] = {AGENT_WORKING, .late = true, .keeps_trouble = true, .take = take_tool},
+    [TOLD_ASKS] = {AGENT_WORKING, .keeps_trouble = true, .take = teller_ask},
+    [TOLD_DONE] = {AGENT_IDLE, .take = take_done},
+    [TOLD_FAILED] = {AGENT_IDLE, .take = take_failed},
+    [TOLD_STOPPED] = {AGENT_IDLE, .take = take_stopped},
+    [TOLD_WORKS] = {AGENT_WORKING},
+    [TOLD_RESTS] = {AGENT_IDLE, .keeps_trouble = true},
+    [TOLD_RETRIES] = {AGENT_WORKING, .late = true, .take = take_retry},
+    [TOLD_JOINS] = {AGENT_WORKING, .late = true, .take = take_joined},
+};
+
 void teller_take(struct host *host, enum told_fact fact, const struct hook_told *told)
 {
-    static const enum agent_state states[TOLD_FACT_COUNT] = {
-        [TOLD_STARTS] = AGENT_IDLE,     [TOLD_PROMPT] = AGENT_WORKING, [TOLD_TOOL] = AGENT_WORKING,
-        [TOLD_ASKS] = AGENT_WORKING,    [TOLD_DONE] = AGENT_IDLE,      [TOLD_FAILED] = AGENT_IDLE,
-        [TOLD_STOPPED] = AGENT_IDLE,    [TOLD_WORKS] = AGENT_WORKING,  [TOLD_RESTS] = AGENT_IDLE,
-        [TOLD_RETRIES] = AGENT_WORKING, [TOLD_JOINS] = AGENT_WORKING,
-    };
+    const struct told_effect *effect = &effects[fact];
     struct teller *teller = host->terminal->teller;
 
-    /* the process tells its end, and a session is not lost by it; a turn ends by facts of its own
-     */
+    /* the process tells its end, which loses no session; a turn ends by facts of its own */
     if (fact == TOLD_ENDS || (fact == TOLD_RESTS && host->talk->turn.on))
         return;
     if (told->session != NULL)
         teller_change_session(host, told->session, fact == TOLD_STARTS ? told->source : "resume");
-    /* a tool may end behind its turn, and a session is told again after a compaction in a turn */
-    bool stays = fact == TOLD_TOOL || fact == TOLD_RETRIES || fact == TOLD_JOINS
-                     ? !host->talk->turn.on && teller->state == AGENT_IDLE
-                     : fact == TOLD_STARTS && host->talk->turn.on;
+    /* a session is told again after a compaction in a turn */
+    bool stays = fact == TOLD_STARTS
+                     ? host->talk->turn.on
+                     : effect->late && !host->talk->turn.on && teller->state == AGENT_IDLE;
     if (!stays)
-        teller->state = states[fact];
+        teller->state = effect->state;
     if (teller->clears)
         return; /* it is about what was cleared */
     if (fact < TOLD_WORKS)
         teller_asked(host, fact, told);
     teller->limited = fact == TOLD_RETRIES && teller_is_limit(host, told);
-    if (fact != TOLD_TOOL && fact != TOLD_ASKS && fact != TOLD_RESTS)
+    if (!effect->keeps_trouble)
         teller->trouble[0] = '\0';
-    const struct prompt_queue *queue = &host->talk->queue;
-    if ((fact == TOLD_DONE || fact == TOLD_FAILED) && !host->talk->turn.on && queue->count > 0 &&
-        queue->prompts[0].later)
-        begin_turn(host, queue->prompts[0].text); /* no line has told that it was taken */
-    switch (fact) {
-    case TOLD_PROMPT:
-        if (told->prompt != NULL && lines_have_told(host, ROLE_USER, told->prompt))
-            break;
-        if (told->json != NULL && host->talk->turn.on && tells_later(&host->preset->told))
-            keep_prompt(host, told->prompt);
-        else
-            begin_turn(host, told->prompt);
-        break;
-    case TOLD_JOINS:
-        join_turn(host, told->prompt);
-        break;
-    case TOLD_TOOL:
-        tell_tool(host, told);
-        break;
-    case TOLD_ASKS:
-        teller_ask(host, told);
-        break;
-    case TOLD_DONE:
-        if (told->json != NULL) /* a line of its transcript does not say it */
-            teller->behind = told->behind;
-        tell_answer(host, told->answer);
-        if (!teller_is_refused(host, told, true))
-            turn_end(host, "end_turn", 0, NULL);
-        break;
-    case TOLD_FAILED:
-        if (!teller_is_refused(host, told, false))
-            fail_turn(host, told);
-        break;
-    case TOLD_STOPPED:
-        if (host->talk->turn.on)
-            line_comes_back(host); /* also if it was a person who has stopped it */
-        turn_end(host, "cancelled", 0, NULL);
-        break;
-    case TOLD_RETRIES:
-        keep_words(teller->trouble, why_of(told));
-        break;
-    case TOLD_STARTS:
-        watcher_redraws(&host->terminal->watcher, time_monotonic_ms());
-        break;
-    default:
-        break;
-    }
+    if (effect->take != NULL)
+        effect->take(host, told);
     host->output_ms = teller->told_ms = time_epoch_ms();
 }
