@@ -19,8 +19,6 @@
 #include "os/file.h"
 #include "os/path.h"
 
-#define STAGE "stage.index" /* in mas-try: of the agent's files */
-
 struct trying {
     const struct repo *repo;
     struct stranger stranger;
@@ -31,7 +29,6 @@ struct trying {
     char *head; /* the commit that is checked out */
     char **settings, **off; /* as those of a struct checkout */
     char *hooks; /* where the person's git looks for hooks, a path; NULL: beside its objects */
-    char *stage; /* path of the index */
     char **gone; /* what HEAD has and the agent has not, sorted */
     size_t gone_count;
     char *above; /* the directory that plan_above() has seen last */
@@ -59,7 +56,6 @@ static void trying_free(struct trying *trying)
     free(trying->head);
     strv_free(trying->settings);
     strv_free(trying->off);
-    free(trying->stage);
     strv_free(trying->gone);
     free(trying->above);
     free(trying->inside);
@@ -173,7 +169,6 @@ static int open_git(struct trying *trying, struct err *err)
         return err_wrap(err, "cannot use the work tree '%s'", tried->top_path);
     strv_push_all(&trying->settings, trying->off);
     trying->objects = mem_printf("%s/objects", trying->repo->git);
-    trying->stage = mem_printf("%s/" TRIED_DIR "/" STAGE, tried->git_path);
     trying->git = (struct git){.dir = tried->git_path,
                                .common = tried->common,
                                .tree = tried->top_path,
@@ -482,9 +477,10 @@ static void drop_same(struct tried *tried)
 static int stage(struct trying *trying, struct err *err)
 {
     struct tried *tried = &trying->tried;
+    _cleanup_free_ char *index = mem_printf("%s/" TRIED_DIR "/stage.index", tried->git_path);
     _cleanup_free_ char *filtered = NULL;
 
-    if (drivers_find(&trying->git, trying->off, trying->stage, trying->head, trying->snapshot.oid,
+    if (drivers_find(&trying->git, trying->off, index, trying->head, trying->snapshot.oid,
                      &filtered, err) == -1)
         return -1;
     if (filtered != NULL)
@@ -498,7 +494,6 @@ static int stage(struct trying *trying, struct err *err)
         if (tried->files[i].step == TRIED_PUT && check_staged(trying, &tried->files[i], err) == -1)
             return -1;
     drop_same(tried);
-    (void)unlink(trying->stage);
     return 0;
 }
 
