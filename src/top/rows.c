@@ -1,20 +1,11 @@
 /*
- * The list is built anew from the table each time: entries that pass the filter are sorted by rank,
- * for the view by team the teams are put together in the order of their first entries, and then
- * come the headings. What the user has chosen or folded is kept by name, not by place, and so is
- * found again in the new list.
+ * The list is built anew from the table each time: rows that pass the filter are sorted by rank,
+ * for the view by team those of each team are put together, in the order of their first ones, and
+ * then come the headings. What the user has chosen or folded is kept by name, not by place, and so
+ * is found again in the new list.
  */
 
 #include "top/rows.h"
-
-/* What gets a row: an agent, a team without hosts, or what has failed to be sent to an agent. */
-struct row_entry {
-    enum row_kind kind;
-    struct top_team *team;
-    struct top_agent *agent; /* for a team: the first one, for its rank */
-    enum attention class;
-    const struct every_entry *every;
-};
 
 void rows_free(struct rows *rows)
 {
@@ -56,9 +47,9 @@ static bool agent_has(const struct top_agent *agent, const char *word, size_t le
     return false;
 }
 
-static bool entry_has(const struct row_entry *row, const char *word, size_t len)
+static bool row_has(const struct top_row *row, const char *word, size_t len)
 {
-    const struct every_entry *entry = row->every;
+    const struct every_entry *entry = row->entry;
 
     if (row->kind != ROW_ENTRY)
         return agent_has(row->agent, word, len);
@@ -68,11 +59,11 @@ static bool entry_has(const struct row_entry *row, const char *word, size_t len)
 }
 
 /* Returns true if it has all words of a filter. */
-static bool rows_matches(const struct row_entry *row, const char *filter)
+static bool row_fits(const struct top_row *row, const char *filter)
 {
     while (filter != NULL && *filter != '\0') {
         size_t len = strcspn(filter, " ");
-        if (len > 0 && !entry_has(row, filter, len))
+        if (len > 0 && !row_has(row, filter, len))
             return false;
         filter += len + (filter[len] == ' ');
     }
@@ -88,7 +79,7 @@ void rows_filter(struct rows *rows, const char *filter)
 
 /* ---- the order */
 
-static int compare_places(const struct row_entry *a, const struct row_entry *b)
+static int compare_places(const struct top_row *a, const struct top_row *b)
 {
     int names = strcmp(a->team->name, b->team->name);
 
@@ -99,13 +90,13 @@ static int compare_places(const struct row_entry *a, const struct row_entry *b)
 
 static int compare(const void *left, const void *right)
 {
-    const struct row_entry *a = left, *b = right;
+    const struct top_row *a = left, *b = right;
     int rank = (int)a->class - (int)b->class;
 
     if (rank == 0)
         rank = (a->kind == ROW_ENTRY) - (b->kind == ROW_ENTRY);
     if (rank == 0 && a->kind == ROW_ENTRY)
-        return (a->every->number > b->every->number) - (a->every->number < b->every->number);
+        return (a->entry->number > b->entry->number) - (a->entry->number < b->entry->number);
     if (rank == 0)
         rank = attention_compare(&a->agent->status, &b->agent->status);
     return rank != 0 ? rank : compare_places(a, b);
@@ -119,28 +110,28 @@ static struct top_agent *find_agent(struct top_team *team, const char *id)
     return NULL;
 }
 
-struct row_entries {
-    struct row_entry *list;
+struct row_list {
+    struct top_row *at;
     size_t count;
 };
 
-/* Counts it, and adds it if it passes the filter, and `shown`. */
-static void add_entry(struct rows *rows, struct row_entry entry, bool shown, struct row_entries *to)
+/* Counts a row, and adds it if it passes the filter, and `shown`. */
+static void add_ranked(struct rows *rows, struct top_row row, bool shown, struct row_list *to)
 {
-    bool fits = rows_matches(&entry, rows->filter);
+    bool fits = row_fits(&row, rows->filter);
 
-    rows->totals[entry.class]++;
+    rows->totals[row.class]++;
     rows->hidden += !fits;
     if (!fits || !shown)
         return;
-    to->list = mem_room(to->list, to->count, sizeof *to->list);
-    to->list[to->count++] = entry;
+    to->at = mem_room(to->at, to->count, sizeof *to->at);
+    to->at[to->count++] = row;
 }
 
-/* Returns the entries in the order of rank. */
-static struct row_entries sort_entries(struct rows *rows, const struct top_table *table)
+/* Returns the rows in the order of rank. That of a team has its first agent, for its rank. */
+static struct row_list rank_rows(struct rows *rows, const struct top_table *table)
 {
-    struct row_entries all = {.list = NULL};
+    struct row_list all = {.at = NULL};
 
     rows->hidden = 0;
     memset(rows->totals, 0, sizeof rows->totals);
@@ -150,49 +141,53 @@ static struct row_entries sort_entries(struct rows *rows, const struct top_table
         team->place = 0;
         for (size_t i = 0; i < team->count; i++) {
             struct top_agent *agent = &team->agents[i];
-            const struct row_entry one = {down ? ROW_TEAM : ROW_AGENT, team, agent,
-                                          attention_of(&agent->status), NULL};
-            add_entry(rows, one, !down || i == 0, &all);
+            const struct top_row row = {.kind = down ? ROW_TEAM : ROW_AGENT,
+                                        .class = attention_of(&agent->status),
+                                        .team = team,
+                                        .agent = agent};
+            add_ranked(rows, row, !down || i == 0, &all);
         }
         for (size_t i = 0; i < team->every.count; i++) {
-            const struct every_entry *every = &team->every.at[i];
-            const struct row_entry one = {ROW_ENTRY, team, find_agent(team, every->agent),
-                                          ATTENTION_FAILED, every};
-            if (every_has_failed(every))
-                add_entry(rows, one, true, &all);
+            const struct every_entry *entry = &team->every.at[i];
+            const struct top_row row = {.kind = ROW_ENTRY,
+                                        .class = ATTENTION_FAILED,
+                                        .team = team,
+                                        .agent = find_agent(team, entry->agent),
+                                        .entry = entry};
+            if (every_has_failed(entry))
+                add_ranked(rows, row, true, &all);
         }
     }
     if (all.count > 1)
-        qsort(all.list, all.count, sizeof *all.list, compare);
+        qsort(all.at, all.count, sizeof *all.at, compare);
     return all;
 }
 
 static int compare_by_team(const void *left, const void *right)
 {
-    const struct row_entry *a = left, *b = right;
+    const struct top_row *a = left, *b = right;
 
     if (a->team != b->team)
         return a->team->place < b->team->place ? -1 : 1;
     return compare(left, right);
 }
 
-/* Puts the entries of a team together, the teams in the order of their first entries. */
-static void group_by_team(struct row_entry *entries, size_t count)
+/* Puts the rows of a team together, the teams in the order of their first rows. */
+static void group_by_team(struct row_list *all)
 {
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].team->place == 0)
-            entries[i].team->place = i + 1;
-    if (count > 1)
-        qsort(entries, count, sizeof *entries, compare_by_team);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->at[i].team->place == 0)
+            all->at[i].team->place = i + 1;
+    if (all->count > 1)
+        qsort(all->at, all->count, sizeof *all->at, compare_by_team);
 }
 
 /* ---- the list */
 
-static struct top_row *add_row(struct rows *rows, struct top_row row)
+static void add_row(struct rows *rows, struct top_row row)
 {
     rows->list = mem_room(rows->list, rows->count, sizeof *rows->list);
-    rows->list[rows->count] = row;
-    return &rows->list[rows->count++];
+    rows->list[rows->count++] = row;
 }
 
 static bool team_is_folded(const struct rows *rows, const struct top_team *team)
@@ -203,32 +198,30 @@ static bool team_is_folded(const struct rows *rows, const struct top_team *team)
     return false;
 }
 
-static bool same_group(const struct rows *rows, const struct row_entry *a,
-                       const struct row_entry *b)
+static bool same_group(const struct rows *rows, const struct top_row *a, const struct top_row *b)
 {
     return rows->by_team ? a->team == b->team : a->class == b->class;
 }
 
-static void add_group(struct rows *rows, const struct row_entry *entries, size_t count)
+static void add_group(struct rows *rows, const struct top_row *group, size_t count)
 {
-    struct top_team *team = rows->by_team ? entries[0].team : NULL;
-    bool folded = rows->by_team ? team_is_folded(rows, team) : rows->folded[entries[0].class];
+    struct top_team *team = rows->by_team ? group[0].team : NULL;
+    bool folded = rows->by_team ? team_is_folded(rows, team) : rows->folded[group[0].class];
     size_t agents = 0;
 
     for (size_t i = 0; i < count; i++)
-        agents += entries[i].kind == ROW_TEAM ? entries[i].team->count : 1;
+        agents += group[i].kind == ROW_TEAM ? group[i].team->count : 1;
     add_row(rows, (struct top_row){.kind = ROW_HEAD,
-                                   .class = entries[0].class,
+                                   .class = group[0].class,
                                    .team = team,
                                    .count = agents,
                                    .folded = folded});
-    for (size_t i = 0; i < count && !folded; i++)
-        add_row(rows,
-                (struct top_row){.kind = entries[i].kind,
-                                 .class = entries[i].class,
-                                 .team = entries[i].team,
-                                 .agent = entries[i].kind == ROW_TEAM ? NULL : entries[i].agent,
-                                 .entry = entries[i].every});
+    for (size_t i = 0; i < count && !folded; i++) {
+        struct top_row row = group[i];
+        if (row.kind == ROW_TEAM)
+            row.agent = NULL;
+        add_row(rows, row);
+    }
 }
 
 /* Teams whose agents are unknown come last. */
@@ -287,19 +280,18 @@ static void choose_again(struct rows *rows)
 
 void rows_build(struct rows *rows, const struct top_table *table)
 {
-    struct row_entries all = sort_entries(rows, table);
+    struct row_list all = rank_rows(rows, table);
 
     rows->count = 0;
     if (rows->by_team)
-        group_by_team(all.list, all.count);
+        group_by_team(&all);
     for (size_t from = 0, to; from < all.count; from = to) {
-        for (to = from + 1; to < all.count && same_group(rows, &all.list[from], &all.list[to]);
-             to++)
+        for (to = from + 1; to < all.count && same_group(rows, &all.at[from], &all.at[to]); to++)
             ;
-        add_group(rows, all.list + from, to - from);
+        add_group(rows, all.at + from, to - from);
     }
     add_unknown(rows, table);
-    free(all.list);
+    free(all.at);
     choose_again(rows);
 }
 
