@@ -9,6 +9,7 @@
 
 #include "code/sparse.h"
 #include "git/in_way.h"
+#include "git/raw.h"
 #include "os/file.h"
 
 /* Lists the files of the work tree that are not as in `commit`, with an index of our own. */
@@ -116,6 +117,7 @@ static int update_index(const struct leftover *leftover, struct err *err)
     const struct git git = leftover->git;
     _cleanup_result_ struct proc_result raw = PROC_RESULT_INIT;
     _cleanup_str_ struct str entries = STR_INIT;
+    struct raw_row row;
 
     if (git.index != NULL)
         return git_must(&git, GIT_ARGS("read-tree", "--reset", leftover->new), NULL, NULL, err);
@@ -124,19 +126,10 @@ static int update_index(const struct leftover *leftover, struct err *err)
                           leftover->old, leftover->new),
                  NULL, &raw, err) == -1)
         return -1;
-    /* ":<mode> <mode> <id> <id> <letter>", a NUL, "<path>", a NUL */
-    const char *end = str_text(&raw.out) + raw.out.len;
-    for (const char *at = str_text(&raw.out); at < end;) {
-        const char *path = at + strlen(at) + 1;
-        char mode[8] = "";
-        char oid[GIT_OID_TEXT] = "";
-        if (path >= end)
-            break;
-        if (sscanf(at, ":%*s %7s %*s %64s", mode, oid) == 2 && git_is_oid(oid)) {
-            str_addf(&entries, "%s %s\t%s", mode, oid, path); /* mode 000000 removes it */
-            str_addc(&entries, '\0');
-        }
-        at = path + strlen(path) + 1;
+    for (size_t at = 0; raw_next(&raw.out, &at, &row);) {
+        /* mode 000000 removes it */
+        str_addf(&entries, "%s %s\t%s", row.new.mode, row.new.oid, row.path);
+        str_addc(&entries, '\0');
     }
     return git_must(&git, GIT_ARGS("update-index", "-z", "--index-info"),
                     &(struct git_input){str_text(&entries), entries.len}, NULL, err);

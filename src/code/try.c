@@ -16,6 +16,7 @@
 #include "git/checkout.h"
 #include "git/drivers.h"
 #include "git/locks.h"
+#include "git/raw.h"
 #include "os/file.h"
 #include "os/path.h"
 
@@ -180,25 +181,6 @@ static int open_git(struct trying *trying, struct err *err)
 
 /* ---- comparing */
 
-/* A line of `git diff --raw`, of which the first side is the agent's. */
-struct raw_row {
-    char mode[8], oid[GIT_OID_TEXT]; /* of the agent; mode "000000": it has none */
-    char old_mode[8], old_oid[GIT_OID_TEXT]; /* of the checkout */
-    const char *path;
-};
-
-static bool parse_row(const char **at, const char *end, struct raw_row *ret)
-{
-    if (*at >= end)
-        return false;
-    ret->path = *at + strlen(*at) + 1;
-    if (ret->path >= end ||
-        sscanf(*at, ":%7s %7s %64s %64s", ret->mode, ret->old_mode, ret->oid, ret->old_oid) != 4)
-        return false;
-    *at = ret->path + strlen(ret->path) + 1;
-    return true;
-}
-
 /* Notes which directories mas makes for a file, and has what is in the way go: a file where a
  * directory is to be. */
 static void plan_above(struct trying *trying, const char *path)
@@ -277,18 +259,18 @@ static bool is_in_repository(struct trying *trying, const char *path)
     return trying->in_repository;
 }
 
-/* Plans what becomes of one path. */
+/* Plans what becomes of one path. The old side is the agent's, the new one the checkout's. */
 static void plan(struct trying *trying, const struct raw_row *row)
 {
     struct tried *tried = &trying->tried;
-    bool comes = strcmp(row->mode, "000000") != 0;
+    bool comes = strcmp(row->old.mode, "000000") != 0;
     bool goes = !comes && is_gone(trying, row->path);
     struct tried_file *file = trying->again ? tried_find(tried, row->path) : NULL;
     struct stat st;
 
     if (!comes && !goes && file == NULL)
         return; /* it is the person's own */
-    if (strcmp(row->mode, "160000") == 0 || strcmp(row->old_mode, "160000") == 0) {
+    if (strcmp(row->old.mode, "160000") == 0 || strcmp(row->new.mode, "160000") == 0) {
         strv_push(&trying->result->modules, row->path);
         return;
     }
@@ -305,13 +287,13 @@ static void plan(struct trying *trying, const struct raw_row *row)
         file = tried_add(tried, row->path);
         file->had = had;
         file->fresh = true;
-        file->unsure = had && row->old_oid[strspn(row->old_oid, "0")] == '\0';
+        file->unsure = had && row->new.oid[strspn(row->new.oid, "0")] == '\0';
     }
     file->step = comes ? TRIED_PUT : goes ? TRIED_CLEAR : TRIED_BACK;
     file->was = file->is;
     file->is = (struct tried_stamp){.mtime = 0};
     if (comes)
-        memcpy(file->is.oid, row->oid, sizeof file->is.oid);
+        memcpy(file->is.oid, row->old.oid, sizeof file->is.oid);
 }
 
 /* Compares the agent's files with the checkout, as its index says that it is. Of what has another
@@ -350,10 +332,9 @@ static int list_gone(struct trying *trying, struct err *err)
 static bool has_lacking(const struct str *rows)
 {
     struct raw_row row;
-    const char *end = str_text(rows) + rows->len;
 
-    for (const char *at = str_text(rows); parse_row(&at, end, &row);)
-        if (strcmp(row.mode, "000000") == 0)
+    for (size_t at = 0; raw_next(rows, &at, &row);)
+        if (strcmp(row.old.mode, "000000") == 0)
             return true;
     return false;
 }
@@ -374,8 +355,7 @@ static int compare(struct trying *trying, struct err *err)
     if ((!trying->again && compare_checkout(trying, &rows, err) == -1) ||
         (has_lacking(&rows.out) && list_gone(trying, err) == -1))
         return -1;
-    const char *end = str_text(&rows.out) + rows.out.len;
-    for (const char *at = str_text(&rows.out); parse_row(&at, end, &row);)
+    for (size_t at = 0; raw_next(&rows.out, &at, &row);)
         plan(trying, &row);
     return 0;
 }

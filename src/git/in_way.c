@@ -1,5 +1,6 @@
 #include "git/in_way.h"
 
+#include "git/raw.h"
 #include "os/path.h"
 #include "os/tree_walk.h"
 
@@ -78,6 +79,7 @@ int in_way_find(const struct git *git, const char *old, const char *new, char **
 {
     struct in_way way = {.tree = git->cwd, .ret = ret};
     _cleanup_result_ struct proc_result added = PROC_RESULT_INIT;
+    struct raw_row row;
 
     if (git_must(
             git,
@@ -91,14 +93,8 @@ int in_way_find(const struct git *git, const char *old, const char *new, char **
     way.leave_count = strv_len(way.leave);
     if (way.leave_count > 0)
         qsort(way.leave, way.leave_count, sizeof *way.leave, compare);
-    const char *end = str_text(&added.out) + added.out.len;
-    for (const char *line = str_text(&added.out); rc == 0 && line < end;) {
-        const char *path = line + strlen(line) + 1; /* ":000000 <mode> <id> <id> A" */
-        if (path >= end)
-            break;
-        check_place(&way, path, str_starts(line, ":000000 160000 "));
-        line = path + strlen(path) + 1;
-    }
+    for (size_t at = 0; rc == 0 && raw_next(&added.out, &at, &row);)
+        check_place(&way, row.path, strcmp(row.new.mode, "160000") == 0);
     strv_free(way.leave);
     return rc;
 }

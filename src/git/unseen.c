@@ -1,24 +1,17 @@
 #include "git/unseen.h"
 
-/* Turns the output of diff-tree, ":<mode> <mode> <id> <id> <letter>", a NUL, a path and a NUL, into
- * entries of the old side: "<mode> <id>\t<path>" and a NUL. */
+#include "git/raw.h"
+
+/* Turns the output of diff-tree into entries of the old side: "<mode> <id>\t<path>" and a NUL. */
 static void list_old(const struct str *raw, struct str *to)
 {
-    const char *end = str_text(raw) + raw->len;
+    struct raw_row row;
 
-    for (const char *at = str_text(raw); at < end;) {
-        const char *path = at + strlen(at) + 1;
-        char mode[8] = "";
-        char oid[GIT_OID_TEXT] = "";
-        if (path >= end)
-            return;
-        if (sscanf(at, ":%7s %*s %64s", mode, oid) == 2 && git_is_oid(oid) &&
-            str_starts(mode, "10")) {
-            str_addf(to, "%s %s\t%s", mode, oid, path);
+    for (size_t at = 0; raw_next(raw, &at, &row);)
+        if (str_starts(row.old.mode, "10")) {
+            str_addf(to, "%s %s\t%s", row.old.mode, row.old.oid, row.path);
             str_addc(to, '\0');
         }
-        at = path + strlen(path) + 1;
-    }
 }
 
 int unseen_find(const struct git *git, const char *index, const char *old, const char *new,

@@ -11,6 +11,7 @@
 #include "code/repo_make.h"
 #include "code/work.h"
 #include "git/pack.h"
+#include "git/raw.h"
 #include "os/file.h"
 #include "os/path.h"
 #include "os/tree.h"
@@ -19,30 +20,17 @@
 
 enum { SHALLOW_MAX = 1 << 20 }; /* bytes */
 
-/* Calls `each` for the submodules that a command prints with --raw -z: ":<mode> <mode> <id> <id>
- * <letter>" and a path. */
+/* Calls `each` for the submodules that a command prints, as git/raw.h says. */
 static int for_raw(const struct git *git, const char *const *args, module_link *each, void *arg,
                    struct err *err)
 {
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     int rc = git_must(git, args, NULL, &result, err);
-    const char *end = str_text(&result.out) + result.out.len;
+    struct raw_row row;
 
-    for (const char *line = str_text(&result.out); rc == 0 && line < end;) {
-        line += *line == '\n'; /* between commits */
-        const char *path = line + strlen(line) + 1;
-        const char *mode = line + strcspn(line, " ");
-        if (line[0] == ':' && path < end) {
-            const char *ids = mode + strlen(" 160000 ");
-            bool is_link = str_starts(mode, " 160000 ");
-            const char *id = is_link ? ids + strcspn(ids, " ") + 1 : "";
-            _cleanup_free_ char *oid = mem_dupn(id, strcspn(id, " "));
-            if (git_is_oid(oid))
-                rc = each(path, oid, arg, err);
-            path += strlen(path) + 1;
-        }
-        line = path;
-    }
+    for (size_t at = 0; rc == 0 && raw_next(&result.out, &at, &row);)
+        if (strcmp(row.new.mode, "160000") == 0)
+            rc = each(row.path, row.new.oid, arg, err);
     return rc;
 }
 
