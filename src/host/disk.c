@@ -415,7 +415,5 @@ int disk_let_go_on(struct host *host, struct client *client, const struct frame 
     server_open_answer(host, &head, &out);
     json_put(&out, "budget", str_text(&words));
     server_close_answer(client, &head, &out);
-    if (client->kind == CLIENT_NEW)
-        client->kind = CLIENT_LEAVES;
     return 0;
 }

@@ -71,8 +71,6 @@ static int do_seen(struct host *host, struct client *client, const struct frame 
     attention_seen(host);
     server_open_answer(host, &head, &out);
     server_close_answer(client, &head, &out);
-    if (client->kind == CLIENT_NEW)
-        client->kind = CLIENT_LEAVES;
     return 0;
 }
 

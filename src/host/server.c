@@ -150,6 +150,24 @@ void server_close_answer(struct client *client, struct str *head, struct json_ou
 {
     json_close(out, '}');
     server_answer(client, head);
+    if (client->kind != CLIENT_WATCHES && client->kind != CLIENT_ASKS &&
+        client->kind != CLIENT_LISTENS)
+        client->kind = CLIENT_LEAVES;
+}
+
+void server_answer_outcome(const struct host *host, struct client *client, const char *outcome,
+                           const char *why, bool stays)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    server_open_answer(host, &head, &out);
+    json_put(&out, "outcome", outcome);
+    if (why != NULL)
+        json_put(&out, "why", why);
+    server_close_answer(client, &head, &out);
+    client->kind = stays ? CLIENT_WATCHES : CLIENT_LEAVES;
+    client->dirty = stays;
 }
 
 /* Returns true if a client has not read what was sent to it. */

@@ -24,9 +24,13 @@ bool server_is_watched(const struct host *host);
 void server_mark_dirty(struct host *host);
 /* Appends a frame to what is written to a client. */
 void server_answer(struct client *client, const struct str *head);
-/* Begin and send a positive answer. The caller writes the other members in between. */
+/* Begin and send a positive answer. The caller writes the other members in between. A client for
+ * which nothing follows leaves then. */
 void server_open_answer(const struct host *host, struct str *head, struct json_out *out);
 void server_close_answer(struct client *client, struct str *head, struct json_out *out);
+/* Answers what has become of a message; `why` may be NULL. The client leaves, or watches. */
+void server_answer_outcome(const struct host *host, struct client *client, const char *outcome,
+                           const char *why, bool stays);
 /* Answers with an error. The connection ends then, unless the client listens. */
 void server_refuse(struct client *client, const struct err *err);
 /* Returns true if one more client may watch. A watcher that does not read makes room for it. */

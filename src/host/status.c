@@ -134,6 +134,5 @@ void status_ended(struct host *host)
         json_put_all(&out, JI("terminated", clear->terminated), JI("killed", clear->killed),
                      JT("names", clear->names));
         server_close_answer(client, &head, &out);
-        client->kind = CLIENT_LEAVES;
     }
 }

@@ -135,7 +135,6 @@ static void answer(struct host *host)
         json_put_int(&out, "more", (int64_t)(kept->count - shown));
         json_put_int(&out, "failed", (int64_t)failed);
         server_close_answer(client, &head, &out);
-        client->kind = CLIENT_LEAVES;
     }
     forget(kept);
 }

@@ -72,7 +72,7 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
         client->kind = CLIENT_WATCHES;
         client->dirty = true;
     }
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     return 0;
 }
 
@@ -87,7 +87,7 @@ int acp_request_login(struct host *host, struct client *client, const struct fra
     if (login_begin(host, json_get_text(frame->head, "method"), err) == -1)
         return -1;
     server_open_answer(host, &head, &out);
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     return 0;
 }
 

@@ -226,8 +226,6 @@ static void answer_client(struct host *host, struct client *client)
     server_open_answer(host, &head, &out);
     json_put(&out, "conversation", host->talk->memory.place.conversation);
     server_close_answer(client, &head, &out);
-    if (client->kind == CLIENT_NEW || client->kind == CLIENT_SETS)
-        client->kind = CLIENT_LEAVES;
 }
 
 /* Keeps a setting for which the agent need not be asked now (serial 0), or waits for its answer. A

@@ -263,18 +263,8 @@ void queue_tell_outcome(struct host *host, int64_t number, const char *outcome, 
 {
     for (size_t i = 0; i < host->server.count; i++) {
         struct client *client = &host->server.clients[i];
-        _cleanup_str_ struct str head = STR_INIT;
-        struct json_out out;
-
-        if (client->kind != CLIENT_STEERS || client->prompt != number)
-            continue;
-        server_open_answer(host, &head, &out);
-        json_put(&out, "outcome", outcome);
-        if (why != NULL)
-            json_put(&out, "why", why);
-        server_close_answer(client, &head, &out);
-        client->kind = client->stays ? CLIENT_WATCHES : CLIENT_LEAVES;
-        client->dirty = client->stays;
+        if (client->kind == CLIENT_STEERS && client->prompt == number)
+            server_answer_outcome(host, client, outcome, why, client->stays);
     }
 }
 

@@ -21,13 +21,6 @@
 
 enum { DETAILS_SHOWN = 4096 }; /* bytes that a listener is told of what a permission is about */
 
-void talk_close_answer(struct client *client, struct str *head, struct json_out *out)
-{
-    server_close_answer(client, head, out);
-    if (client->kind == CLIENT_NEW)
-        client->kind = CLIENT_LEAVES;
-}
-
 const char *talk_asker(const struct client *client)
 {
     return client->from != NULL ? client->from : "-";
@@ -125,7 +118,7 @@ static void answer_again(struct host *host, struct client *client, int64_t numbe
 
     server_open_answer(host, &head, &out);
     json_put_all(&out, JT("outcome", "queued"), JT("prompt", event_id(host, number, id)));
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
 }
 
 int talk_request_ask(struct host *host, struct client *client, const struct frame *frame,
@@ -182,7 +175,7 @@ int talk_request_ask(struct host *host, struct client *client, const struct fram
         client->holds = json_bool(json_get(frame->head, "held"), false);
     }
     client->asked = client->kind == CLIENT_LISTENS;
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     if (wait && turn_next_prompt(host->talk) == number) /* asked while the session is opened */
         permission_tell_open(host, client);
     talk->ops->wake(host);
@@ -246,7 +239,7 @@ int talk_request_listen(struct host *host, struct client *client, const struct f
     if (options != NULL && head.len + strlen(options) < FRAME_HEAD_MAX - MARGIN)
         json_put_raw(&out, "options", options);
     client->kind = CLIENT_LISTENS;
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     if (first && json_bool(json_get(frame->head, "early"), false))
         server_tell_early(host, client, SERVER_LISTENERS);
     return 0;
@@ -265,7 +258,7 @@ int talk_request_cancel(struct host *host, struct client *client, const struct f
                                       : turn_cancel(host);
     server_open_answer(host, &head, &out);
     json_put_bool(&out, "cancelled", cancelled);
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     return 0;
 }
 
@@ -282,7 +275,7 @@ static int let_go_on(struct host *host, struct client *client, const char *more,
         return -1;
     server_open_answer(host, &head, &out);
     json_put(&out, "budget", str_text(&words));
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     host->talk->ops->wake(host);
     return 0;
 }
@@ -335,7 +328,7 @@ int talk_request_permit(struct host *host, struct client *client, const struct f
     }
     if (permitted.mode != NULL)
         json_put(&out, "mode", permitted.mode);
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     permission_free_answered(&permitted);
     return 0;
 }
@@ -373,7 +366,7 @@ int talk_request_clear(struct host *host, struct client *client, const struct fr
         client->kind = CLIENT_ASKS;
         client->prompt = number;
     }
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     talk->ops->wake(host);
     return 0;
 }
@@ -391,6 +384,6 @@ int talk_request_conversation(struct host *host, struct client *client, const st
     server_open_answer(host, &head, &out);
     json_put(&out, "conversation", host->talk->memory.place.conversation);
     json_put(&out, "state", agent_state_name(status.state));
-    talk_close_answer(client, &head, &out);
+    server_close_answer(client, &head, &out);
     return 0;
 }

@@ -21,8 +21,6 @@ int talk_request_conversation(struct host *host, struct client *client, const st
                               struct err *err);
 
 /* ---- for the requests of one kind of agent */
-/* Sends the answer, after which the connection ends unless it listens or waits. */
-void talk_close_answer(struct client *client, struct str *head, struct json_out *out);
 /* Returns who asks: an agent, or "-", a person. */
 const char *talk_asker(const struct client *client);
 /* Fails if the body is no prompt, or the agent takes none. */

@@ -24,21 +24,6 @@ static int check_message(const struct host *host, const struct store_input *inpu
     return 0;
 }
 
-static void answer(struct host *host, struct client *client, const char *outcome, const char *why,
-                   bool wait)
-{
-    _cleanup_str_ struct str head = STR_INIT;
-    struct json_out out;
-
-    server_open_answer(host, &head, &out);
-    json_put(&out, "outcome", outcome);
-    if (why != NULL)
-        json_put(&out, "why", why);
-    server_close_answer(client, &head, &out);
-    client->kind = wait ? CLIENT_WATCHES : CLIENT_LEAVES;
-    client->dirty = wait;
-}
-
 /* Types the message, or queues it. Returns what became of it; NULL: *err says why it failed. The
  * caller frees *ret_why. */
 static const char *type(struct host *host, const struct store_input *input, char **ret_why,
@@ -99,7 +84,7 @@ int terminal_send(struct host *host, struct client *client, const struct frame *
         outcome = type(host, &input, &why, err);
     if (outcome == NULL)
         return -1;
-    answer(host, client, outcome, why, wait);
+    server_answer_outcome(host, client, outcome, why, wait);
     server_tell_message(host, input.sender, input.text, input.len);
     return 0;
 }
