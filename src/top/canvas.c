@@ -72,7 +72,7 @@ void canvas_addf(struct canvas *canvas, size_t y, enum paint paint, const char *
     free(text);
 }
 
-void canvas_pad(struct canvas *canvas, size_t y, size_t column)
+static void fill(struct canvas *canvas, size_t y, enum paint paint, size_t column, const char *with)
 {
     if (y >= canvas->rows)
         return;
@@ -80,9 +80,14 @@ void canvas_pad(struct canvas *canvas, size_t y, size_t column)
     if (column > canvas->columns)
         column = canvas->columns;
     if (row->used < column)
-        begin_piece(row, PAINT_PLAIN);
+        begin_piece(row, paint);
     for (; row->used < column; row->used++)
-        str_addc(&row->text, ' ');
+        str_add(&row->text, with);
+}
+
+void canvas_pad(struct canvas *canvas, size_t y, size_t column)
+{
+    fill(canvas, y, PAINT_PLAIN, column, " ");
 }
 
 void canvas_cell(struct canvas *canvas, size_t y, enum paint paint, const char *text,
@@ -101,14 +106,7 @@ void canvas_cell(struct canvas *canvas, size_t y, enum paint paint, const char *
 
 void canvas_line(struct canvas *canvas, size_t y, enum paint paint, size_t column)
 {
-    if (y >= canvas->rows)
-        return;
-    struct canvas_row *row = &canvas->row[y];
-    if (column > canvas->columns)
-        column = canvas->columns;
-    begin_piece(row, paint);
-    for (; row->used < column; row->used++)
-        str_add(&row->text, canvas->unicode ? "\u2500" : "-");
+    fill(canvas, y, paint, column, canvas->unicode ? "\u2500" : "-");
 }
 
 void canvas_split(struct canvas *canvas, size_t y, size_t end, size_t columns)
