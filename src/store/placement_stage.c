@@ -111,8 +111,7 @@ static int copy_part(const struct root *root, const struct template *tmpl, const
     return 0;
 }
 
-/* The agents' directories in a new unit/ have the same mode as in a workspace. */
-static int set_modes(int dir, const struct team *team, struct err *err)
+int placement_set_modes(int dir, const struct team *team, struct err *err)
 {
     for (size_t i = 0; i < team->agent_count; i++) {
         _cleanup_free_ char *path = mem_printf("%s/%s", WORKSPACE_UNIT, team->agents[i].id);
@@ -131,7 +130,8 @@ int placement_stage(const struct root *root, const struct template *tmpl, tree_t
         return -1;
     for (char **part = missing; part != NULL && *part != NULL; part++)
         if (copy_part(root, tmpl, *part, tick, arg, ret, err) == -1 ||
-            (strcmp(*part, WORKSPACE_UNIT) == 0 && set_modes(ret->dir, &tmpl->team, err) == -1))
+            (strcmp(*part, WORKSPACE_UNIT) == 0 &&
+             placement_set_modes(ret->dir, &tmpl->team, err) == -1))
             return -1;
     if (ret->dir != -1 && file_sync_all(ret->dir) == -1)
         return err_errno(err, "cannot sync '%s' and '%s'", WORKSPACE_UNIT, WORKSPACE_WORKFLOWS);

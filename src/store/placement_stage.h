@@ -41,6 +41,8 @@ struct placement_stage {
         .root = -1, .dir = -1, .lock = -1                                                          \
     }
 
+/* Gives the agents' directories in a new unit/ the mode that they have in any workspace. */
+int placement_set_modes(int dir, const struct team *team, struct err *err);
 /* Builds the missing directories beside their final place. Fails if anything but a directory,
  * including a symbolic link, has the name of one. On failure *ret holds what was built. In any case
  * the caller calls placement_stage_release(). */

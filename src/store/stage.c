@@ -77,8 +77,6 @@ static int repeat_unit(const struct copy_job *copy_job, int stage, struct err *e
 /* unit/ and workflows/ */
 static int fill_parts(const struct copy_job *copy_job, int dir, struct err *err)
 {
-    const struct team *team = &copy_job->tmpl->team;
-
     if (copy_part(copy_job, dir, WORKSPACE_UNIT, true, err) == -1 ||
         copy_part(copy_job, dir, WORKSPACE_WORKFLOWS, false, err) == -1)
         return -1;
@@ -86,12 +84,7 @@ static int fill_parts(const struct copy_job *copy_job, int dir, struct err *err)
         return -1;
     if (copy_job->lazy)
         return snapshot_take(copy_job->root, copy_job->tmpl, dir, &copy_job->way, err);
-    for (size_t i = 0; i < team->agent_count; i++) {
-        _cleanup_free_ char *path = mem_printf("%s/%s", WORKSPACE_UNIT, team->agents[i].id);
-        if (fchmodat(dir, path, 0755, 0) == -1)
-            return err_errno(err, "cannot set the mode of '%s'", path);
-    }
-    return 0;
+    return placement_set_modes(dir, &copy_job->tmpl->team, err);
 }
 
 static int fill(const struct copy_job *copy_job, int dir, struct err *err)
