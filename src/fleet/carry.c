@@ -18,7 +18,6 @@
 #include "os/proc.h"
 
 enum {
-    HASH_CHARS = 16,
     STEM_MAX = 64, /* bytes of a project's name */
     NUMBER_TEXT = 24,
 };
@@ -39,7 +38,7 @@ static char *make_name(const char *path, const char *machine)
         stem[len] = carried_is_name(one) || (len > 0 && strchr("._-", base[len])) ? base[len] : '_';
     }
     sha256_of(whole, strlen(whole), hash);
-    return mem_printf("%s-%.*s", len > 0 ? stem : "_", HASH_CHARS, hash);
+    return mem_printf("%s-%.*s", len > 0 ? stem : "_", CARRY_HASH_CHARS, hash);
 }
 
 /* Appends a note with names of files, unless there are none. */

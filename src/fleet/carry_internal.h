@@ -8,6 +8,8 @@
 #include "fleet/reach.h"
 #include "os/proc.h"
 
+enum { CARRY_HASH_CHARS = 16 }; /* of a name in the names of files and directories */
+
 /* ---- ways to the other machine */
 int carry_fail_version(const struct carry *carry, struct err *err);
 /* Runs `mas carried ...` there; *ret is the JSON object that it prints. Returns REACH_REFUSED, with

@@ -16,10 +16,8 @@
 #include "os/proc.h"
 
 enum {
-    ANSWER_MAX = 64 * 1024,
     ASK_MS = 60 * 1000,
     LOCK_MS = 10 * 60 * 1000, /* for a push of another process */
-    HASH_CHARS = 16,
 };
 
 /* ---- ways to the other machine */
@@ -33,7 +31,7 @@ int carry_fail_version(const struct carry *carry, struct err *err)
 int carry_ask(const struct carry *carry, char *const *words, struct json **ret, struct err *err)
 {
     const struct reach_ask one = {.command = {.remote = carry->remote, .words = words},
-                                  .output_max = ANSWER_MAX,
+                                  .output_max = REACH_ANSWER_MAX,
                                   .timeout_ms = ASK_MS};
     int rc = reach_ask_json(&one, ret, err);
 
@@ -185,7 +183,7 @@ char *carry_branch_path(const struct carry *carry, const char *name, const char 
     char hash[SHA256_TEXT];
 
     sha256_of(branch, strlen(branch), hash);
-    return mem_printf("%s/.%s-%.*s", state != NULL ? state : "", name, HASH_CHARS, hash);
+    return mem_printf("%s/.%s-%.*s", state != NULL ? state : "", name, CARRY_HASH_CHARS, hash);
 }
 
 int carry_record(const struct carry *carry, const char *name, const char *path, const char *branch,
@@ -232,13 +230,7 @@ static int run_stream(void *arg)
 
 struct proc_spec carry_stream_spec(struct carry_stream *stream)
 {
-    return (struct proc_spec){.file = stream->command.remote->name,
-                              .go_on = run_stream,
-                              .arg = stream,
-                              .cwd = -1,
-                              .output_max = ANSWER_MAX,
-                              .timeout_ms = INT32_MAX,
-                              .bound = true};
+    return reach_spec(stream->command.remote->name, run_stream, stream);
 }
 
 int carry_fail_stream(const struct proc_result *result, struct err *err)

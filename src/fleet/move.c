@@ -30,7 +30,6 @@ struct move {
 /* ---- what the other machine is asked to do (`mas receive`) */
 
 enum {
-    ANSWER_MAX = 64 * 1024,
     ASK_MS = 60 * 1000,
     WORK_MS = 60 * 60 * 1000, /* removing or starting a large session */
     NUMBER_TEXT = 24,
@@ -50,7 +49,7 @@ static int ask(const struct move *move, char *const *words, int timeout_ms, stru
 {
     const struct reach_ask one = {.command = {.remote = move->remote, .words = words},
                                   .root = move->life->root->path,
-                                  .output_max = ANSWER_MAX,
+                                  .output_max = REACH_ANSWER_MAX,
                                   .timeout_ms = timeout_ms};
     struct err why = ERR_INIT;
 
@@ -153,7 +152,7 @@ static int compare(const struct move *move, const struct proc_result *result,
     _cleanup_json_ struct json *json = NULL;
     struct err bad = ERR_INIT;
 
-    if (json_parse(str_text(&result->out), result->out.len, ANSWER_MAX, &json, &bad) == -1)
+    if (json_parse(str_text(&result->out), result->out.len, REACH_ANSWER_MAX, &json, &bad) == -1)
         return move_fail(move, MAS_FAILED, "mas there is of another version", err);
     const char *id = json_get_text(json, "sessionId");
     const char *digest = json_get_text(json, "digest");
@@ -190,13 +189,7 @@ static int move_send(struct move *move, struct move_report *report, struct err *
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
     struct archive_report sent = {.file = NULL};
     struct err here = ERR_INIT;
-    const struct proc_spec spec = {.file = move->remote->name,
-                                   .go_on = run_receive,
-                                   .arg = &stream,
-                                   .cwd = -1,
-                                   .output_max = ANSWER_MAX,
-                                   .timeout_ms = INT32_MAX,
-                                   .bound = true};
+    const struct proc_spec spec = reach_spec(move->remote->name, run_receive, &stream);
 
     if (pipe2(stream.ends, O_CLOEXEC) == -1)
         return err_errno(err, "cannot create a pipe");

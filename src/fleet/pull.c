@@ -16,7 +16,6 @@
 #include "store/session.h"
 
 enum {
-    ANSWER_MAX = 64 * 1024,
     STEP_MS = 60 * 60 * 1000, /* removing or restoring a large session */
     WARNINGS_MAX = 100,
 };
@@ -159,7 +158,7 @@ static void run_step(const struct pulling *pulling, const char *step, const char
     _cleanup_strv_ char **words = make_argv(pulling, step, epoch);
     struct reach_ask one = {.command = {.words = words},
                             .root = pulling->pull->carry->root,
-                            .output_max = ANSWER_MAX,
+                            .output_max = REACH_ANSWER_MAX,
                             .timeout_ms = STEP_MS};
 
     reach_ask_all(&one, 1);
@@ -230,13 +229,7 @@ static int hold(struct pulling *pulling, struct err *err)
     struct err why = ERR_INIT;
     struct proc proc;
     size_t len;
-    const struct proc_spec spec = {.file = "mas",
-                                   .go_on = run_hold,
-                                   .arg = &holding,
-                                   .cwd = -1,
-                                   .output_max = ANSWER_MAX,
-                                   .timeout_ms = INT32_MAX,
-                                   .bound = true};
+    const struct proc_spec spec = reach_spec("mas", run_hold, &holding);
 
     if (pipe2(holding.ends, O_CLOEXEC) == -1)
         return err_errno(err, "cannot create a pipe");
@@ -373,13 +366,8 @@ static int make_desk(const struct pull *pull, char **ret, struct err *err)
 static int pull_from(struct pulling *pulling, struct pull_report *ret, struct err *err)
 {
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-    const struct proc_spec spec = {.file = pulling->pull->carry->remote->name,
-                                   .go_on = run_leave,
-                                   .arg = pulling,
-                                   .cwd = -1,
-                                   .output_max = ANSWER_MAX,
-                                   .timeout_ms = INT32_MAX,
-                                   .bound = true};
+    const struct proc_spec spec =
+        reach_spec(pulling->pull->carry->remote->name, run_leave, pulling);
 
     if (pipe2(pulling->answers, O_CLOEXEC) == -1)
         return err_errno(err, "cannot create a pipe");

@@ -26,6 +26,7 @@
 #include "base/json.h"
 #include "fleet/seal.h"
 #include "model/remote.h"
+#include "os/proc.h"
 
 enum {
     REACH_LOGIN_MS = 60000, /* until ssh has logged in, unless ~/.ssh/config has less */
@@ -35,6 +36,7 @@ enum {
     REACH_MASTERS = 16, /* of a machine */
     REACH_COMMAND_MAX = 131071, /* bytes of a quoted command: the kernel's limit for one word */
     REACH_AT_ONCE = 128, /* machines that are asked at the same time */
+    REACH_ANSWER_MAX = 64 * 1024, /* bytes of what a step of mas prints there */
 };
 
 struct reach_command {
@@ -80,6 +82,8 @@ struct reach_end {
  * too long. What stands on standard error before mas runs there, of ssh, srun or a shell, is then
  * not printed: its last line is in the error. */
 int reach_run(const struct reach_command *command, struct reach_end *ret, struct err *err);
+/* How a child that does this is run, however long it takes. */
+struct proc_spec reach_spec(const char *name, int (*go_on)(void *arg), void *arg);
 
 /* Logs in once and runs nothing, to see whether that works, whatever ~/.ssh/config says of host
  * keys that are not known: such a key is accepted by a person only, whom ssh shows it and asks on

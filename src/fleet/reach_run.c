@@ -255,6 +255,17 @@ int reach_run(const struct reach_command *command, struct reach_end *ret, struct
     return rc;
 }
 
+struct proc_spec reach_spec(const char *name, int (*go_on)(void *arg), void *arg)
+{
+    return (struct proc_spec){.file = name,
+                              .go_on = go_on,
+                              .arg = arg,
+                              .cwd = -1,
+                              .output_max = REACH_ANSWER_MAX,
+                              .timeout_ms = INT32_MAX,
+                              .bound = true};
+}
+
 /* ---- many at once: a child for each, which connects and runs ssh */
 
 /* Becomes mas. Returns only on failure. */
