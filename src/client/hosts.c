@@ -19,10 +19,7 @@
 
 #include <sys/socket.h>
 
-enum {
-    PLENTY_FDS = 16384, /* enough descriptors: raise no limit */
-    RETRY_MS = 10, /* a full queue of a host or a lack of descriptors ends without an event */
-};
+enum { RETRY_MS = 10 }; /* a full queue of a host or a lack of descriptors ends without an event */
 
 /* ---- one connection */
 
@@ -169,7 +166,7 @@ void hosts_start(struct host_call *calls, size_t count, const char *head, const 
 
     if (count == 0)
         return;
-    proc_raise_files(PLENTY_FDS); /* calls without a descriptor wait */
+    proc_raise_files(HOSTS_PLENTY_FDS); /* calls without a descriptor wait */
     struct host_request *request = mem_alloc(sizeof *request);
     request->calls = count;
     str_add(&line, head);

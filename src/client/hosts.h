@@ -28,6 +28,7 @@
 enum {
     HOSTS_ANSWER_MS = 200,
     HOSTS_COME_MS = 1000, /* for hosts of a team that was just started */
+    HOSTS_PLENTY_FDS = 16384, /* descriptors that are enough for all hosts of a root */
     HOST_ASKED_MAX = 256, /* requests without an answer on one connection */
 };
 

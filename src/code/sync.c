@@ -14,6 +14,7 @@
 #include "code/submodule/submodule.h"
 #include "code/work.h"
 #include "git/in_way.h"
+#include "git/index.h"
 #include "git/pack.h"
 #include "os/file.h"
 #include "os/path.h"
@@ -21,10 +22,7 @@
 #define INDEX_LOCK "index.lock"
 #define LOCK_BEGINS "mas sync "
 
-enum {
-    INDEX_MAX = 512 << 20, /* bytes */
-    LOCK_MAX = 256, /* bytes of a lock of mas */
-};
+enum { LOCK_MAX = 256 }; /* bytes of a lock of mas */
 
 /* A branch and a work tree that are moved. */
 struct sync {
@@ -196,7 +194,7 @@ static int place_index(struct sync *sync, struct err *err)
 
     if (fd == -1)
         return err_errno(err, "cannot open '%s'", sync->tree.index);
-    return file_read_stream(fd, sync->tree.index, INDEX_MAX, &text, &len, err) == -1
+    return file_read_stream(fd, sync->tree.index, INDEX_BYTES_MAX, &text, &len, err) == -1
                ? -1
                : place_file(sync, sync->stranger.fd, "index",
                             &(struct str){.data = text, .len = len}, err);

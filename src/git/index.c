@@ -14,7 +14,6 @@
 
 /* The format is in gitformat-index(5); git writes versions 2 and 3 unless it is told otherwise. */
 enum {
-    INDEX_MAX = 512 << 20, /* bytes */
     HEADER = 12, /* "DIRC", version, number of entries */
     ENTRY = 62, /* ctime, mtime, ..., size; the object's name; flags */
     ENTRY_SHA256 = 74,
@@ -35,7 +34,7 @@ int index_copy(int from, const char *name, int to, const char *as, struct err *e
 
     if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return err_errno(err, "cannot read '%s'", name);
-    if (file_read(from, name, INDEX_MAX, &text, &len, err) == -1 ||
+    if (file_read(from, name, INDEX_BYTES_MAX, &text, &len, err) == -1 ||
         file_create(to, as, text, len, 0600, err) == -1)
         return -1;
     /* git reads a file again that is as new as its index */
@@ -75,7 +74,7 @@ static size_t entry_len(const char *entry, size_t rest, size_t fixed)
 static int read_index(int fd, const char *path, char **ret, size_t *ret_len, struct err *err)
 {
     return fd == -1 ? err_errno(err, "cannot open '%s'", path)
-                    : file_read_stream(fd, path, INDEX_MAX, ret, ret_len, err);
+                    : file_read_stream(fd, path, INDEX_BYTES_MAX, ret, ret_len, err);
 }
 
 /* Calls `each` for all entries of an index, until it returns false. Returns false then, and if mas

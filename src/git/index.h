@@ -3,6 +3,8 @@
  */
 #pragma once
 
+enum { INDEX_BYTES_MAX = 512 << 20 };
+
 /* Makes git read those files again whose inodes changed in the second `begun` or later. git
  * compares times in whole seconds, and looks twice only at a file whose modification time is as new
  * as the index: it misses a second change in the same second that keeps size and modification time.

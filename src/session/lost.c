@@ -6,8 +6,6 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 
-#define LOST_DIR "lost"
-
 void lost_free(struct lost *lost)
 {
     free(lost->file);
@@ -59,9 +57,9 @@ int lost_keep(const struct life *life, int dir, const struct session *session, v
          fstatat(dir, CODE_DIR, &st, AT_SYMLINK_NOFOLLOW) == -1) ||
         !has_work(life, dir, session->id, &kept, &lost->untold))
         return 0;
-    if (mkdirat(life->root->fd, LOST_DIR, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make '%s'", LOST_DIR);
-    _cleanup_free_ char *file = mem_printf("%s/" LOST_DIR "/%s-%lld.tar.zst", life->root->path,
+    if (mkdirat(life->root->fd, LIFE_LOST_DIR, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make '%s'", LIFE_LOST_DIR);
+    _cleanup_free_ char *file = mem_printf("%s/" LIFE_LOST_DIR "/%s-%lld.tar.zst", life->root->path,
                                            session->id, (long long)time(NULL));
     if (archive_write(life, dir, session, file, &lost->file, err) == -1)
         return err_wrap(err, "cannot keep the work of session '%s'",

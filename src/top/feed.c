@@ -20,7 +20,6 @@
 #include <sys/resource.h>
 
 enum {
-    PLENTY_FDS = 16384,
     FDS_KEPT = 64, /* descriptors for everything but hosts */
     TURN_FDS = 32, /* for hosts that are asked in turns */
     TURN_MS = 1000, /* between two questions to such a host */
@@ -316,7 +315,7 @@ int feed_open(struct top_feed *feed, const char *path, char **ids, struct top_ta
                               .hosts = loop_many_open(),
                               .index_ms = -1,
                               .check_ms = time_monotonic_ms() + CHECK_MS};
-    proc_raise_files(PLENTY_FDS);
+    proc_raise_files(HOSTS_PLENTY_FDS);
     (void)getrlimit(RLIMIT_NOFILE, &limit);
     feed->room =
         limit.rlim_cur > FDS_KEPT + TURN_FDS ? (size_t)limit.rlim_cur - FDS_KEPT : TURN_FDS;

@@ -6,11 +6,7 @@
 
 #include "host/terminal/draft.h"
 
-enum {
-    TEXT_MAX = 4095, /* bytes: what a terminal takes at once */
-    SEQUENCE_MS = 50, /* an Escape that nothing follows for so long is a key */
-    ESCAPE = 0x1b,
-};
+enum { ESCAPE = 0x1b };
 
 #define CTRL(letter) ((letter)&0x1f)
 #define DELETE 0x7f
@@ -46,7 +42,7 @@ static void add(struct draft *draft, const char *text, size_t len)
     draft->escaped = false;
     if (draft->state == DRAFT_UNKNOWN)
         return;
-    if (draft->text.len + len > TEXT_MAX) {
+    if (draft->text.len + len > DRAFT_TEXT_MAX) {
         draft_lose(draft);
         return;
     }
@@ -165,14 +161,14 @@ static void press(const struct vt_event *event, void *arg)
 
 bool draft_is_escaped(const struct draft *draft, int64_t now)
 {
-    return draft->state == DRAFT_KNOWN && draft->escape && now - draft->fed > SEQUENCE_MS;
+    return draft->state == DRAFT_KNOWN && draft->escape && now - draft->fed > DRAFT_SEQUENCE_MS;
 }
 
 void draft_keys(struct draft *draft, bool executes, const char *keys, size_t len, int64_t now)
 {
     struct pressed pressed = {.draft = draft, .executes = executes};
 
-    if (now - draft->fed > SEQUENCE_MS) {
+    if (now - draft->fed > DRAFT_SEQUENCE_MS) {
         if (draft_is_escaped(draft, now))
             draft_lose(draft);
         draft->escaped = draft->escaped || draft->escape;

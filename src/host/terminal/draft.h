@@ -13,6 +13,11 @@
 
 #include "base/vt.h"
 
+enum {
+    DRAFT_TEXT_MAX = 4095, /* bytes: what a terminal takes at once */
+    DRAFT_SEQUENCE_MS = 50, /* an Escape that nothing follows for so long is a key */
+};
+
 enum draft_state {
     DRAFT_NONE, /* the line is empty */
     DRAFT_KNOWN, /* `text` is on it, with the cursor behind it */

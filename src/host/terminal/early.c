@@ -10,9 +10,7 @@
 #include "host/talk/talk.h"
 
 enum {
-    TEXT_MAX = 4095, /* bytes: what a terminal takes at once */
     EARLY_MS = 15000, /* then a person may have to help */
-    SEQUENCE_MS = 50, /* an Escape that nothing follows for so long is a key */
     BACKSPACE = 0x08,
     DELETE = 0x7f,
 };
@@ -21,7 +19,7 @@ static void press(const struct vt_event *event, void *arg)
 {
     struct str *text = arg;
 
-    if (event->kind == VT_TEXT && text->len + event->len <= TEXT_MAX)
+    if (event->kind == VT_TEXT && text->len + event->len <= DRAFT_TEXT_MAX)
         str_addn(text, event->text, event->len);
     if (event->kind != VT_CONTROL || (event->final != DELETE && event->final != BACKSPACE))
         return;
@@ -47,7 +45,7 @@ void early_keys(struct host *host, const char *keys, size_t len, int64_t now)
 
     if (host->talk == NULL)
         return;
-    if (now - early->fed > SEQUENCE_MS)
+    if (now - early->fed > DRAFT_SEQUENCE_MS)
         early->vt.state = 0;
     early->fed = now;
     while (len > 0) {
@@ -56,7 +54,7 @@ void early_keys(struct host *host, const char *keys, size_t len, int64_t now)
         vt_feed(&early->vt, keys, n, press, &early->text);
         if (enter != NULL && n + 1 == len)
             submit(host);
-        else if (enter != NULL && early->text.len > 0 && early->text.len < TEXT_MAX)
+        else if (enter != NULL && early->text.len > 0 && early->text.len < DRAFT_TEXT_MAX)
             str_addc(&early->text, '\n');
         n += enter != NULL;
         keys += n;
