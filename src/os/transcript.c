@@ -2,7 +2,10 @@
 
 #include "base/hash.h"
 
-enum { TAIL = 256 }; /* bytes before the offset that are hashed */
+enum {
+    TAIL = 256, /* bytes before the offset that are hashed */
+    LAST_MAX = 65536, /* bytes of a last line that is short */
+};
 
 int64_t transcript_hash(const char *bytes, size_t len)
 {
@@ -105,4 +108,19 @@ void transcript_skip_all(struct transcript *transcript, int fd)
         return;
     transcript->offset = st.st_size;
     transcript->tail = hash_tail(fd, transcript->offset);
+}
+
+void transcript_skip_to_last(struct transcript *transcript, int fd)
+{
+    transcript_skip_all(transcript, fd);
+    size_t len = transcript->offset < LAST_MAX ? (size_t)transcript->offset : LAST_MAX;
+    _cleanup_free_ char *bytes = mem_alloc(len + 1);
+
+    if (read_at(fd, bytes, len, transcript->offset - (int64_t)len) != len || len == 0 ||
+        bytes[len - 1] != '\n')
+        return;
+    const char *before = memrchr(bytes, '\n', len - 1);
+    if (before == NULL && len < (size_t)transcript->offset)
+        return;
+    transcript->offset -= before != NULL ? (int64_t)len - (before + 1 - bytes) : (int64_t)len;
 }

@@ -32,5 +32,7 @@ enum transcript_found transcript_look(struct transcript *transcript, int fd);
 bool transcript_read(struct transcript *transcript, int fd, transcript_line *each, void *arg);
 /* Goes to the end of the file. */
 void transcript_skip_all(struct transcript *transcript, int fd);
+/* Goes there, or to the last line if that is whole and short. */
+void transcript_skip_to_last(struct transcript *transcript, int fd);
 /* Returns a hash of bytes. */
 int64_t transcript_hash(const char *bytes, size_t len);

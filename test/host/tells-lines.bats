@@ -96,6 +96,13 @@ for line, is_new in prompts():
             continue
         while how == "take" and kept:
             write("taken", words=kept.pop(0))
+    if order == "rewind":  # as if nobody had asked
+        with open(f"{place}/{session}.jsonl") as file:
+            lines = file.readlines()
+        with open(f"{place}/other", "w") as file:
+            file.writelines(lines[:-3] + ['{"type": "rewound", "words": [{"text": "anew"}]}\n'])
+        os.rename(f"{place}/other", f"{place}/{session}.jsonl")
+        continue
     if order == "later":  # as a later version of the program may
         write("kept")
         write("new")
@@ -228,6 +235,23 @@ all_again() {
     eventually is idle
     says '["user",null,"three","done"]'
     [ "$(times '"interrupted"')" -eq 1 ]
+}
+
+@test "a turn is stopped if the program takes its prompt out of the transcript, and writes that anew" {
+    echo 'told.line.rewound = stopped type=rewound' >>"$ROOT/mas.ini"
+    echo 'told.line.anew = says type=rewound text:words[].text' >>"$ROOT/mas.ini"
+    team
+    ok send "$ID" solo one
+    eventually spent '200 12'
+    eventually is idle
+    ok send "$ID" solo rewind
+    eventually says '["user",null,"rewind","interrupted"]'
+    grep -q 'is another file now' "$ROOT/sessions/$ID/logs/session.log"
+    is idle
+    ok send "$ID" solo 'then'
+    eventually says '"I know then"'
+    eventually spent '400 24'
+    [ "$(spoken)" = 'one|I look|I know one|rewind|then|I look|I know then' ]
 }
 
 @test "one that the program has kept is known as cut off when that is killed" {

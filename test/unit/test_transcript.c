@@ -95,6 +95,29 @@ TEST(of_another_file_nothing_is_taken_but_what_comes_then)
     close_place(&place);
 }
 
+TEST(of_another_file_the_last_line_can_be_taken_if_it_is_whole)
+{
+    static const struct {
+        const char *text, *last;
+    } cases[] = {{"ones\ntwos\n", "twos|"}, {"a line\n", "a line|"}, {"ones\nhal", ""}, {"", ""}};
+    struct place place;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        open_place(&place);
+        put(&place, false, "of the first file\n");
+        (void)look(&place, TRANSCRIPT_NEW);
+        put(&place, true, cases[i].text);
+        (void)look(&place, TRANSCRIPT_REPLACED);
+        transcript_skip_to_last(&place.transcript, place.fd);
+        str_clear(&place.taken);
+        (void)transcript_read(&place.transcript, place.fd, take, &place.taken);
+        CHECK_STR(str_text(&place.taken), cases[i].last);
+        put(&place, false, "more\n");
+        CHECK_STR(look(&place, TRANSCRIPT_NEW), "more|");
+        close_place(&place);
+    }
+}
+
 /* Writes a line of so many bytes. */
 static void put_long(struct place *place, off_t len)
 {

@@ -48,6 +48,7 @@ struct lines_file {
     char *name; /* without its directory */
     struct transcript read;
     int64_t past; /* lines before this offset are of the past */
+    bool anew; /* the line that is taken is the last one of a file that was written anew */
     struct lines_once { /* what was counted last, and what of it */
         int64_t hash;
         struct token_counts tokens;

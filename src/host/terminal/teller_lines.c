@@ -367,6 +367,8 @@ static void take(struct host *host, struct lines_file *file, const struct line_r
 
     if (fact == TOLD_USAGE && lines_of(host)->counted)
         return;
+    if (file->anew && fact != TOLD_STOPPED)
+        return;
     if (fact == TOLD_USAGE)
         take_usage(host, file, line);
     else if (fact == TOLD_QUOTA && !lines_of(host)->is_past)
@@ -492,6 +494,19 @@ static struct lines_file *know_file(struct host *host, const char *name, int fd)
     return file;
 }
 
+/* A program that takes a prompt back whose turn is stopped may write its transcript anew, and say
+ * so at its end alone. */
+static void take_last(struct line_reading *reading, int fd)
+{
+    struct lines_file *file = reading->file;
+
+    file->past = 0;
+    file->anew = true;
+    transcript_skip_to_last(&file->read, fd);
+    (void)transcript_read(&file->read, fd, take_line, reading);
+    file->anew = false;
+}
+
 /* Reads what a file has, at most as much as one look reads. Returns true if there may be more. */
 static bool look_at(struct host *host, const char *path)
 {
@@ -509,9 +524,9 @@ static bool look_at(struct host *host, const char *path)
         return false;
     lines_of(host)->moved = time_monotonic_ms();
     bool more = false;
+    struct line_reading reading = {.host = host, .file = file};
     if (found == TRANSCRIPT_NEW) {
         int64_t before = file->read.offset;
-        struct line_reading reading = {.host = host, .file = file};
         more = transcript_read(&file->read, fd, take_line, &reading);
         if (file->read.offset == before)
             return more; /* a part of a line */
@@ -519,6 +534,8 @@ static bool look_at(struct host *host, const char *path)
         _cleanup_free_ char *words =
             mem_printf("its transcript '%s' is another file now: what it has is not read", path);
         host_log(host, words);
+        if (lines_of(host)->session == LINES_NEW)
+            take_last(&reading, fd);
     }
     keep(host, file);
     return more;
