@@ -31,7 +31,7 @@ enum told_fact {
     TOLD_EVENTS, /* the rest is told by lines alone: */
     TOLD_SAYS = TOLD_EVENTS, /* words of the agent */
     TOLD_USAGE, /* what a request has used */
-    TOLD_JOINS, /* a prompt that an event has told in the middle of a turn is taken into it */
+    TOLD_JOINS, /* a prompt of the middle of a turn is taken into it */
     TOLD_QUOTA, /* how much of a window of its provider is used; the rule names the window */
     TOLD_SESSION, /* which session it is; only of one that began without mas:
                      session/outside/outside.h */

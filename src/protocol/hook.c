@@ -6,6 +6,7 @@ static const struct {
 } texts[] = {
     {{"session_id", "sessionId", "sessionID"}, offsetof(struct hook_told, session)},
     {{"source"}, offsetof(struct hook_told, source)},
+    {{"turn_id"}, offsetof(struct hook_told, turn)},
     {{"prompt"}, offsetof(struct hook_told, prompt)},
     {{"last_assistant_message", "prompt_response"}, offsetof(struct hook_told, answer)},
     {{"error"}, offsetof(struct hook_told, error)},

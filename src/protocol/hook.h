@@ -18,6 +18,7 @@ struct hook_told {
     struct json *json; /* the rest points into it; NULL: not told */
     const char *session; /* a word of at most HOOK_ID_MAX bytes */
     const char *source; /* why a session begins: "startup", "resume", "clear", ... */
+    const char *turn; /* an id; NULL: it has none */
     const char *prompt, *answer, *error;
     const char *tool, *tool_id; /* its name, and the id of the call */
     const struct json *input; /* of the tool */

@@ -336,21 +336,26 @@ has_spoken() { [ "$(spoken)" = "$1" ]; }
     within 30 model_has 1
     ok send "$ID" solo 'and then {{2}}'
     within 60 says 'answer to 2'
-    within 10 has_spoken '["{{1","answer to 1","{{2","answer to 2"]'
+    # Codex cuts its answer off, keeps nothing of it, and answers both
+    [ "$AGENT" = codex ] && first='' || first='"answer to 1",'
+    within 10 has_spoken "[\"{{1\",$first\"{{2\",\"answer to 2\"]"
     within 10 idle
     [ "$(times_said 2 2)" -eq 1 ]
 }
 
 @test "a message that a turn takes up behind a tool belongs to that turn" {
     runs
+    [ "$("$MAS" history "$ID" solo --role user --json | jq -c '[.messages[].state]')" = '["done","done"]' ]
     asks_for 1 'touch made; sleep 8'
     ok approve "$ID" solo
     within 10 agent_is working
     ok send "$ID" solo 'and then {{2}}'
     within 60 says 'answer to 2'
-    # Gemini CLI takes it up behind the turn
+    # Gemini CLI takes it up behind the turn. Copilot lets the tool go on in the background, answers at once,
+    # and by itself again when that has ended.
     [ "$AGENT" = gemini ] && behind='"answer to 1",' || behind=''
-    within 10 has_spoken "[\"{{1\",$behind\"{{2\",\"answer to 2\"]"
+    [ "$AGENT" = copilot ] && again=',"answer to 2"' || again=''
+    within 20 has_spoken "[\"{{1\",$behind\"{{2\",\"answer to 2\"$again]"
     within 10 idle
     [ "$(times_said 2 2)" -eq 1 ]
 }

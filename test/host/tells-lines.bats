@@ -62,8 +62,9 @@ for line, is_new in prompts():
         session = rest
         tell("Start", source="resume")
         continue
+    turn = {"turn_id": str(uuid.uuid4())} if order == "cut" else {}
     if is_new:
-        tell("Prompt", prompt=line)
+        tell("Prompt", prompt=line, **turn)
     mute = order == "mute"
     if order == "swap":  # something else is in the place of the transcript
         path = f"{place}/{session}.jsonl"
@@ -96,6 +97,20 @@ for line, is_new in prompts():
             continue
         while how == "take" and kept:
             write("taken", words=kept.pop(0))
+        if how == "late":  # the lines come behind the end
+            tell("Done", last_assistant_message="I know " + kept[-1])
+            while not os.path.exists(rest + ".lines"):
+                time.sleep(0.02)
+            write("taken", words=kept[-1])
+            write("answer", words=[{"text": "I know " + kept.pop()}])
+            continue
+    if order in ("cut", "steer"):  # its turn takes the next prompt up; a turn that is cut has no answer before that
+        line = sys.stdin.readline().strip()
+        if order == "cut":
+            tell("Prompt", prompt=line, **turn)
+        write("asked" if order == "cut" else "taken", words=line)
+        while not os.path.exists(rest):
+            time.sleep(0.02)
     if order == "rewind":  # as if nobody had asked
         with open(f"{place}/{session}.jsonl") as file:
             lines = file.readlines()
@@ -225,6 +240,7 @@ all_again() {
     eventually is idle
     [ "$(turns)" -eq 2 ]
     run ! says interrupted
+    echo '{"type": "taken", "words": "two"}' >>"$(transcript)" # it comes late, and tells nothing new
     rm "$T/go" "$HOME/.teller/silent"
     ok send "$ID" solo "busy $T/go"
     eventually is working
@@ -235,6 +251,51 @@ all_again() {
     eventually is idle
     says '["user",null,"three","done"]'
     [ "$(times '"interrupted"')" -eq 1 ]
+    [ "$(times 'says that it was asked')" -eq 0 ]
+}
+
+@test "one that is taken into the turn belongs to it, also if its line comes behind the end" {
+    sends_more two
+    printf late >"$T/go"
+    eventually has_ended
+    is_spoken() { [ "$(spoken)" = "busy $T/go|two|I know two" ]; }
+    touch "$T/go.lines"
+    eventually is_spoken
+    eventually is idle
+    [ "$(of_agent queued)" -eq 0 ]
+    [ "$(turns)" -eq 1 ]
+    run ! says interrupted
+}
+
+# joined ORDER: a prompt that only its event, or only a line, tells, and which belongs to the turn
+joined() {
+    team
+    ok send "$ID" solo "$1 $T/go"
+    eventually is working
+    ok send "$ID" solo two
+    eventually says '["user",null,"two"'
+    run ! has_ended
+    is working
+    touch "$T/go"
+    eventually says '"I know two"'
+    eventually is idle
+    [ "$(spoken)" = "$1 $T/go|two|I look|I know two" ]
+    [ "$(turns)" -eq 1 ]
+    [ "$(times '"done"')" -eq 5 ] # with the tool
+    [ "$(times 'says that it was asked')" -eq 0 ]
+}
+
+@test "a prompt with the id of the turn that is on belongs to that" {
+    joined cut
+    rm "$T/go"
+    ok send "$ID" solo three
+    eventually says '"I know three"'
+    [ "$(turns)" -eq 2 ]
+}
+
+@test "one that only a line tells, as it is taken into the turn, belongs to it" {
+    echo 'told.line.taken = joins type=taken text:words' >>"$ROOT/mas.ini"
+    joined steer
 }
 
 @test "a turn is stopped if the program takes its prompt out of the transcript, and writes that anew" {

@@ -109,6 +109,7 @@ struct teller {
     struct proc_id process; /* which tells; pid 0: not known yet */
     enum agent_state state; /* by what was told last */
     int64_t told_ms; /* when something was told last; epoch */
+    int64_t turn; /* the hash of the program's id of the newest turn; 0: it has none */
     int64_t look_at; /* when to look at its file of the state; monotonic */
     /* ---- of teller_turn.c */
     bool clears; /* it is to clear its context: what it tells of the old session is not heard */

@@ -17,10 +17,16 @@ enum { WHY_MAX = 2000 }; /* bytes of the program's own words in an error */
 
 /* ---- prompts */
 
+/* What the program does with a prompt that it tells of. */
+enum told_prompt {
+    PROMPT_BEGINS, /* it begins a turn with it */
+    PROMPT_KEPT, /* it takes it later */
+    PROMPT_JOINS, /* it takes it into its turn, which it may tell twice */
+};
+
 /* Finds the prompt that the program tells of, which it was given, or adds it to the queue. Returns
- * its index; queue.count: nobody that the host knows of has asked it, or it cannot be stored.
- * `later`: its turn does not begin now. */
-static size_t know_prompt(struct host *host, const char *text, bool later)
+ * its index; queue.count: nobody that the host knows of has asked it, or it cannot be stored. */
+static size_t know_prompt(struct host *host, const char *text, enum told_prompt how)
 {
     struct teller *teller = host->terminal->teller;
     const struct prompt_queue *queue = &host->talk->queue;
@@ -30,8 +36,8 @@ static size_t know_prompt(struct host *host, const char *text, bool later)
     struct new_prompt prompt = {.text = own != NULL ? own : text,
                                 .from = asked.from,
                                 .data = data,
-                                .begins = !later,
-                                .steers = later,
+                                .begins = how == PROMPT_BEGINS,
+                                .steers = how != PROMPT_BEGINS,
                                 .told = true};
     int64_t number = 0;
     struct err err = ERR_INIT;
@@ -41,7 +47,8 @@ static size_t know_prompt(struct host *host, const char *text, bool later)
         queue->prompts[0].message = asked.message;
         return 0;
     }
-    if (!is_known && !teller->heard && text != NULL && lines_was_asked(host, text))
+    if (!is_known && (how == PROMPT_JOINS || !teller->heard) && text != NULL &&
+        lines_was_asked(host, text))
         return queue->count;
     if (!is_known) {
         const char *words = text != NULL ? text : "something that cannot be read";
@@ -98,7 +105,7 @@ static void begin_turn(struct host *host, const char *text)
     }
     size_t index = find_later(host, text);
     if (index == queue->count)
-        index = know_prompt(host, text, false);
+        index = know_prompt(host, text, PROMPT_BEGINS);
     if (index == queue->count)
         return;
     int64_t number = queue->prompts[index].number;
@@ -109,7 +116,7 @@ static void begin_turn(struct host *host, const char *text)
 /* Keeps a prompt that the program takes later, before those that it was not given. */
 static void keep_prompt(struct host *host, const char *text)
 {
-    size_t index = know_prompt(host, text, true);
+    size_t index = know_prompt(host, text, PROMPT_KEPT);
 
     if (index == host->talk->queue.count)
         return;
@@ -129,24 +136,42 @@ static bool tells_later(const struct preset_told *told)
     return i < told->line_count;
 }
 
+/* The program takes a prompt into its turn, which may have ended before the line that says so. */
+static void join_turn(struct host *host, const char *text)
+{
+    const struct prompt_queue *queue = &host->talk->queue;
+    size_t index = find_later(host, text);
+
+    if (index == queue->count)
+        index = know_prompt(host, text, PROMPT_JOINS);
+    if (index == queue->count)
+        return;
+    if (!host->talk->turn.on)
+        memory_join_turn(host, queue->prompts[index].number, host->terminal->teller->lines.prompt);
+    turn_take(host, index);
+}
+
 static void take_prompt(struct host *host, const struct hook_told *told)
 {
+    struct teller *teller = host->terminal->teller;
+    bool is_on = host->talk->turn.on;
+    int64_t turn = told->turn != NULL ? lines_hash(told->turn) : 0;
+
     if (told->prompt != NULL && lines_have_told(host, ROLE_USER, told->prompt))
         return;
-    if (told->json != NULL && host->talk->turn.on && tells_later(&host->preset->told))
+    if (is_on && turn != 0 && turn == teller->turn) {
+        join_turn(host, told->prompt);
+    } else if (is_on && told->json != NULL && tells_later(&host->preset->told)) {
         keep_prompt(host, told->prompt);
-    else
+    } else {
         begin_turn(host, told->prompt);
+        teller->turn = turn;
+    }
 }
 
 static void take_joined(struct host *host, const struct hook_told *told)
 {
-    size_t index = find_later(host, told->prompt);
-
-    if (index == host->talk->queue.count && !host->terminal->teller->heard)
-        index = know_prompt(host, told->prompt, true);
-    if (index < host->talk->queue.count)
-        turn_take(host, index);
+    join_turn(host, told->prompt);
 }
 
 /* ---- the other facts */
