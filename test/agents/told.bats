@@ -100,6 +100,11 @@ decides() {
     presses "$1"
     within 5 waits_not
 }
+# Presses what stops a turn, again if that came too early, or too slowly for two Escapes.
+stops() {
+    presses "${STOP[$AGENT]}"
+    within 5 idle
+}
 allows() { decides "${ALLOW[$AGENT]}"; }
 refuses() { decides "${REFUSE[$AGENT]}"; }
 
@@ -115,6 +120,7 @@ talks() {
     runs
     ok send "$ID" solo 'the word is CW-OTTER {{1}}'
     within 60 says 'answer to 1'
+    within 10 shows 'answer to 1' # what is typed before that is typed into the turn
 }
 
 all_again() {
@@ -314,8 +320,7 @@ is_in_queue() { [ "$(of_agent queued)" -eq "$1" ]; }
     ok send "$ID" solo 'slowly {{2 slow 60000}}'
     within 30 agent_is working
     within 30 model_has 2
-    presses "${STOP[$AGENT]}"
-    within 10 idle
+    within 30 stops
     presses C-u
     asks_for 3 'touch made'
     within 20 allows
@@ -340,12 +345,12 @@ has_spoken() { [ "$(spoken)" = "$1" ]; }
     [ "$AGENT" = codex ] && first='' || first='"answer to 1",'
     within 10 has_spoken "[\"{{1\",$first\"{{2\",\"answer to 2\"]"
     within 10 idle
+    [ "$("$MAS" history "$ID" solo --role user --json | jq -c '[.messages[].state]')" = '["done","done"]' ]
     [ "$(times_said 2 2)" -eq 1 ]
 }
 
 @test "a message that a turn takes up behind a tool belongs to that turn" {
     runs
-    [ "$("$MAS" history "$ID" solo --role user --json | jq -c '[.messages[].state]')" = '["done","done"]' ]
     asks_for 1 'touch made; sleep 8'
     ok approve "$ID" solo
     within 10 agent_is working
