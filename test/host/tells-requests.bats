@@ -184,8 +184,8 @@ homely() {
     eventually is idle
     is_asked ''
     [ ! -e "$HOME/.trust.json" ]
-    homely # a person says it there
-    typed t
+    homely # a person says it there, and the keys come at once
+    tm send-keys -t "$PANE" t Enter
     eventually is idle
     ok restart "$ID" solo
     eventually is idle

@@ -284,23 +284,28 @@ static bool is_key(const char *names, const char *keys, size_t len)
 }
 
 /* Takes what a person types while it asks whether its directory is to be trusted: the keys of the
- * preset, or Enter where yes is chosen already. */
-static void take_trust_keys(struct host *host, const char *keys, size_t len)
+ * preset, of which several may come at once, or Enter where yes is chosen already. */
+static void take_trust_keys(struct host *host, const char *keys, size_t len, bool report)
 {
     struct teller *teller = host->terminal->teller;
-    const char *all = host->preset->told.trust_keys;
+    const char *all = host->preset->told.trust_keys, *left = teller->yes;
     char bytes[KEY_BYTES];
+    size_t n = 0;
 
-    if (teller->yes == NULL)
+    if (left == NULL)
         return;
-    bool chosen = teller->yes == all && strchr(all, ' ') == NULL && len == 1 && keys[0] == '\r';
-    bool fits = key_next(&teller->yes, bytes) && strlen(bytes) == len && bytes[0] == keys[0] &&
-                (len == 1 || memcmp(bytes + 2, keys + 2, len - 2) == 0); /* ESC [ or ESC O */
-    bool over = chosen || (fits && teller->yes[0] == '\0');
+    bool chosen = left == all && strchr(all, ' ') == NULL && len == 1 && keys[0] == '\r';
+    bool fits = !chosen;
+    for (size_t at = 0; fits && at < len && left[0] != '\0'; at += n) {
+        n = key_next(&left, bytes) ? strlen(bytes) : 0;
+        fits = n > 0 && n <= len - at && bytes[0] == keys[at] &&
+               (n == 1 || memcmp(bytes + 2, keys + at + 2, n - 2) == 0); /* ESC [ or ESC O */
+    }
+    bool over = chosen || (fits && left[0] == '\0');
     if (over)
         trust(host);
-    if (over || !fits)
-        teller->yes = NULL;
+    if (fits || over || !report)
+        teller->yes = fits && !over ? left : NULL;
 }
 
 void teller_ask_keys(struct host *host, const char *keys, size_t len)
@@ -310,11 +315,11 @@ void teller_ask_keys(struct host *host, const char *keys, size_t len)
     const struct preset_told *told = &host->preset->told;
     bool report = len > 1 && keys[0] == '\033' && (len != 3 || strchr(moves, keys[2]) == NULL);
 
-    if (!teller_asks(host) || report)
+    if (!teller_asks(host))
         return;
     if (strcmp(host->talk->permissions.open[0].kind, PERMISSION_TRUST) == 0)
-        take_trust_keys(host, keys, len);
-    if (!watcher_asks(&host->terminal->watcher))
+        take_trust_keys(host, keys, len, report);
+    if (report || !watcher_asks(&host->terminal->watcher))
         return;
     bool first = !teller->keyed;
     /* a dialog that has just come may not take it: what the program does next tells */
