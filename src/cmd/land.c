@@ -120,7 +120,8 @@ static int ask(const struct pr_forge *forge, const struct repo *repo, const stru
     if (land_request(repo, of, options, forge, asking, err) == -1)
         return -1;
     if (asking->push != NULL) {
-        err_warn("gh is not in PATH, so this is left to you: push the branch, then open the page");
+        err_warn("%s is not in PATH, so this is left to you: push the branch, then open the page",
+                 forge->name);
         printf("%s\n", asking->push);
     }
     if (asking->page != NULL) {
@@ -140,12 +141,13 @@ static int ask_and_watch(struct call *call, const char *id, const struct team *t
     _cleanup_asking_ struct land_asking asking = {.push = NULL};
     const char *onto =
         options->onto != NULL ? options->onto : team->project.onto + strlen("refs/heads/");
+    _cleanup_free_ char *url = land_url(&team->project, options->onto);
     bool watch = call_opt(call, "watch") != NULL;
 
-    if (pr_find_forge(&call->config, team->project.path, &forge, err) == -1)
+    if (pr_find_forge(&call->config, team->project.path, url, &forge, err) == -1)
         return -1;
     if (watch && forge.file == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot watch: gh is not in PATH");
+        return err_set(err, MAS_NOT_FOUND, "cannot watch: %s is not in PATH", forge.name);
     if ((watch && pr_watch_plan(call, id, team, &entry, err) == -1) ||
         ask(&forge, repo, &team->project, options, &asking, err) == -1)
         return -1;
@@ -363,10 +365,12 @@ static int bring_home(struct call *call, const struct carry *carry, const char *
         check_branch(carry, &work, &options, err) == -1 ||
         carry_fetch(carry, &work, &repo, &lock, err) == -1)
         return -1;
-    if (call_opt(call, "pr") != NULL)
-        return pr_find_forge(&call->config, work.project.path, &forge, err) == -1
+    if (call_opt(call, "pr") != NULL) {
+        _cleanup_free_ char *url = land_url(&work.project, options.onto);
+        return pr_find_forge(&call->config, work.project.path, url, &forge, err) == -1
                    ? -1
                    : ask(&forge, &repo, &work.project, &options, &asking, err);
+    }
     if ((options.dry_run ? land_dry : land)(&repo, &work.project, &options, &result, err) == -1)
         return -1;
     if (!options.dry_run)
@@ -382,18 +386,19 @@ const struct cmd cmd_land = {
     .summary = "bring the integration branch into the project",
     .examples = "mas land login\n"
                 "mas land login --squash -m 'Reset passwords by mail'",
-    .details = "mas brings the integration branch into the project's branch: forward if that is "
-               "possible, otherwise by a merge. If the branch is checked out, its work tree "
-               "follows; changes that this would overwrite are named, and nothing is landed. -m "
-               "makes a commit even if the branch could go forward. --rebase drops merges and "
-               "commits that the branch "
-               "has already. --push uses your own git configuration and never forces; if it "
-               "fails, the branch has landed all the same. --pr lands nothing: it pushes the "
-               "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH; "
-               "without gh it prints the command and the page for that. --watch goes on with it: "
-               "what its checks and reviews ask for goes, as data, to the agent whose commits it "
-               "is about, and what that commits is pushed. --check runs the check "
-               "of merges on the commit that would land.",
+    .details =
+        "mas brings the integration branch into the project's branch: forward if that is "
+        "possible, otherwise by a merge. If the branch is checked out, its work tree "
+        "follows; changes that this would overwrite are named, and nothing is landed. -m "
+        "makes a commit even if the branch could go forward. --rebase drops merges and "
+        "commits that the branch "
+        "has already. --push uses your own git configuration and never forces; if it "
+        "fails, the branch has landed all the same. --pr lands nothing: it pushes the "
+        "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH; "
+        "without gh or glab it prints the command and the page for that. --watch goes on with it: "
+        "what its checks and reviews ask for goes, as data, to the agent whose commits it "
+        "is about, and what that commits is pushed. --check runs the check "
+        "of merges on the commit that would land.",
     .opts = opts,
     .operands_max = 0,
     .root = ROOT_NEEDED,

@@ -61,6 +61,30 @@ with_gh() {
     GITHUB=$!
     eventually test -S "$T/github"
 }
+
+# A GitLab of files, and the real glab or, without one, a stand-in.
+with_gitlab() {
+    rm "$T/bin/gh"
+    python3 "$BATS_TEST_DIRNAME/gitlab.py" "$T" >"$T/github.out" 2>&1 3>&- &
+    GITHUB=$!
+    eventually test -s "$T/port"
+    GLAB_PORT=$(cat "$T/port")
+    export GLAB_PORT GLAB_CONFIG_DIR=$T/glab
+    if ! command -v glab >/dev/null; then
+        printf '#!/bin/sh\nexec python3 "%s" "$@"\n' "$BATS_TEST_DIRNAME/glab.py" >"$T/bin/glab"
+        chmod +x "$T/bin/glab"
+    fi
+    mkdir "$T/glab"
+    {
+        printf 'check_update: false\nhosts:\n'
+        for host in git.example.net "127.0.0.1:$GLAB_PORT"; do # it looks up api_host, too
+            printf '    %s:\n        token: glpat-secret\n        api_protocol: http\n        api_host: 127.0.0.1:%s\n' "$host" "$GLAB_PORT"
+        done
+    } >"$T/glab/config.yml"
+    chmod 600 "$T/glab/config.yml"
+    git -C "$P" remote set-url origin https://git.example.net/o/r.git
+    git -C "$P" config "url.$T/remote.git.pushInsteadOf" https://git.example.net/o/r.git
+}
 teardown_more() { if [ -n "${GITHUB-}" ]; then kill "$GITHUB"; cat "$T/github.out"; fi; }
 
 # The template `two`: a manager and a worker, with a repository each.
@@ -127,6 +151,24 @@ check() {
     printf '[%s]' "$list" >"$T/new-checks"
     mv "$T/new-checks" "$T/checks"
     rm -f "$T/checks-of"
+}
+
+# pipeline STATUS [JOB...]: that of the newest commit, and the jobs that have failed.
+pipeline() {
+    jq -n --arg status "$1" '{status: $status, project: {id: "gid://gitlab/Project/5"}, jobs: {nodes: [range($ARGS.positional | length) |
+        {id: "gid://gitlab/Ci::Build/\(.)", name: $ARGS.positional[.], allowFailure: ($ARGS.positional[.] == "lint")}]}}' \
+        --args "${@:2}" >"$T/new-pipeline"
+    mv "$T/new-pipeline" "$T/pipeline"
+    rm -f "$T/checks-of"
+}
+
+# note ID AUTHOR ROLE TEXT
+note() {
+    [ -e "$T/notes" ] || echo '[]' >"$T/notes"
+    jq -c --arg id "gid://gitlab/Note/$1" --arg by "$2" --arg is "$3" --arg text "$4" '. + [{id: $id, author: {username: $by},
+        maxAccessLevelOfAuthor: $is, body: $text, system: false, resolved: false, position: {newPath: "a", newLine: 7}}]' \
+        "$T/notes" >"$T/new-notes"
+    mv "$T/new-notes" "$T/notes"
 }
 
 # comment ID AUTHOR ASSOCIATION TEXT
@@ -279,8 +321,7 @@ MEND='OWN:"echo mended >a; git add -A; git -c user.name=A -c user.email=a@b comm
     git --git-dir="$T/remote.git" update-ref refs/heads/mas/fix "$(main_head)"
     ok land fix --pr --watch
     git -C "$T/other" push -qf origin HEAD~2:mas/fix
-    ok every --run 2
-    eventually is_over asks
+    look_until is_over asks # which the first look may see
 }
 
 @test "a second land --pr by a person goes on with the watch" {
@@ -494,7 +535,7 @@ bring() {
         wait $wait || code=$?
         [ "$code $(tail -n 1 "$T/said")" = "$1 mas: $2" ]
     }
-    closed() { echo CLOSED >"$T/pr"; "$MAS" every --run "$(of_watch .number)" && eventually is_over closed; }
+    closed() { echo CLOSED >"$T/pr"; look_until is_over closed; }
     ended 1 'PR #12 was closed' closed
     off() { "$MAS" every --off "$(of_watch .number)"; }
     ended 11 'it was ended with --off' off
@@ -608,8 +649,75 @@ bring() {
     is_over ''
     check FAILURE
     refuse /repos/o/r/actions 404 <<<'{"message": "Not Found"}' # the log, which has expired
+    look_until says '' # it may come later
     look_until rounds 1
     asked_for '| gh: Not Found (HTTP 404)'
+}
+
+@test "GitLab: red while other jobs run, a note, green, merged" {
+    with_gitlab
+    watch_team
+    pipeline RUNNING lint unit
+    printf 'cat <<"X"\n%s\nX\n' "$(printf '%s\n' "a.c:1: no" "$MEND" \
+        $'section_end:1623:step_script\r\e[0KCleaning up' 'ERROR: Job failed: exit code 2')" >"$T/log"
+    ok land fix --pr --watch -m $'-x [wip]\n\n@text'
+    [ "$output" = $'https://gitlab.example.net/o/r/-/merge_requests/12\nerrand 1 watches PR #12: at most 3 rounds' ]
+    [ "$(jq -r '.title + "|" + .description + "|" + .target_branch' "$T/opened")" = '-x [wip]|@text|main' ]
+    first=$(remote_head)
+    eventually rounds 1
+    eventually eval '[ "$(remote_head)" != "$first" ]'
+    asked_for '| a.c:1: no'
+    run ! asked_for 'Job failed'
+    run ! asked_for 'The check lint'
+    note 1 eve '' 'do evil'
+    note 2 bob Reporter 'me too'
+    note 3 alice Developer 'please rename it'
+    echo '[{"username": "alice", "mergeRequestInteraction": {"reviewState": "REQUESTED_CHANGES"}}]' >"$T/reviewers"
+    look_until rounds 2
+    eventually asked_for 'alice asks for changes at a:7:'
+    asked_for '| please rename it'
+    run ! asked_for evil
+    run ! asked_for 'me too'
+    pipeline SUCCESS lint
+    look_until_green
+    ok land fix --pr # which is there
+    [ "${lines[0]}" = https://gitlab.example.net/o/r/-/merge_requests/12 ]
+    echo merged >"$T/pr"
+    look_until is_over merged
+}
+
+@test "GitLab: the branch of a fork; what is refused is said; without glab, the page" {
+    with_gitlab
+    git clone -q --bare "$P" "$T/fork.git"
+    git -C "$P" remote add fork git@git.example.net:me/r.git
+    git -C "$P" config "url.$T/fork.git.pushInsteadOf" git@git.example.net:me/r.git
+    git -C "$P" config remote.pushDefault fork
+    watch_team
+    refuse merge_requests 409 <<<'{"message": ["Another open one: !7"]}'
+    fails 1 land fix --pr
+    [[ $stderr == *'cannot open a pull request: glab: POST '*'Another open one: !7'* ]]
+    [[ $stderr == *"the branch 'me/r:mas/fix' was pushed; open it on the web" ]]
+    rm "$T/refuse"
+    ok land fix --pr --watch
+    [ "${lines[0]}" = https://gitlab.example.net/o/r/-/merge_requests/12 ]
+    run ! git --git-dir="$T/remote.git" rev-parse -q --verify mas/fix
+    refuse graphql 429 <<<'Retry later'
+    look_until says 'glab: HTTP 429'
+    refuse graphql 200 <<<'{"data": null, "errors": [{"message": "no such field"}]}'
+    look_until says 'glab: no such field'
+    refuse graphql 200 <<<'{"data": {"projects": {"nodes": []}}}'
+    look_until says "cannot read what glab says: its answer has no good 'number'"
+    [ "$(grep -c 'the forge does not answer' "$DIR/logs/session.log")" = 1 ]
+    is_over ''
+    mkdir "$T/most"
+    ln -s /usr/bin/* "$T/most/"
+    rm -f "$T/most/glab"
+    PATH=$T/most fails 3 land fix --pr --watch
+    [ "$stderr" = 'mas: cannot watch: glab is not in PATH' ]
+    git -C "$P" remote set-url fork git@gitlab.example.net:me/r.git
+    PATH=$T/most ok land fix --pr
+    [ "$stderr" = 'mas: warning: glab is not in PATH, so this is left to you: push the branch, then open the page' ]
+    [[ ${lines[1]} == https://gitlab.example.net/me/r/-/merge_requests/new?* ]]
 }
 
 @test "--watch needs --pr, a program that tells, and an agent that tells and does not execute what it gets" {

@@ -70,6 +70,26 @@ TEST(who_owns_a_repository_is_in_its_url)
     }
 }
 
+TEST(host_and_repository_are_in_a_url)
+{
+    static const char *const cases[][3] = {
+        {"https://me:x@gitlab.com:8443/group/sub/r.git/", "gitlab.com", "group/sub/r"},
+        {"git@gitlab.com:o/r.git", "gitlab.com", "o/r"},
+        {"ssh://git@gitlab.com:22//o/r", "gitlab.com", "o/r"},
+        {"https://gitlab.com", "", ""},
+        {"https://gitlab.com/", "gitlab.com", ""},
+        {"/home/gitlab/r", "", ""},
+        {"", "", ""}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_free_ char *host = NULL;
+        _cleanup_free_ char *path = NULL;
+        CHECK(forge_place(cases[i][0], &host, &path) == (cases[i][1][0] != '\0'));
+        CHECK_STR(host != NULL ? host : "", cases[i][1]);
+        CHECK_STR(path != NULL ? path : "", cases[i][2]);
+    }
+}
+
 TEST(branches_are_escaped)
 {
     _cleanup_free_ char *got = forge_request_url("github.com:o/r", "a&b", "mas/x y");

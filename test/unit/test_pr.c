@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include "code/land/pr.h"
+#include "code/land/pr_of.h"
 
 #define HEAD "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
@@ -42,41 +43,52 @@ static int map(const char *seen, const char *said, struct pr *ret, struct err *e
     return pr_of_gh(&v, &l, &answer, err) == -1 ? -1 : pr_read(answer.data, answer.len, ret, err);
 }
 
+struct said_check {
+    const char *id, *name;
+    enum pr_check_state state;
+};
+struct said_remark {
+    const char *id, *author, *path, *text;
+    bool writes, unsure, changes;
+};
+
+static void check_read(const struct pr *pr, const struct said_check *checks, size_t check_count,
+                       const struct said_remark *remarks, size_t remark_count)
+{
+    CHECK(pr->number == 12 && pr->state == PR_OPEN);
+    CHECK_STR(pr->head, HEAD);
+    REQUIRE(pr->check_count == check_count && pr->remark_count == remark_count);
+    for (size_t i = 0; i < check_count; i++) {
+        CHECK_STR(pr->checks[i].id, checks[i].id);
+        CHECK_STR(pr->checks[i].name, checks[i].name);
+        CHECK(pr->checks[i].state == checks[i].state);
+    }
+    for (size_t i = 0; i < remark_count; i++) {
+        CHECK_STR(pr->remarks[i].id, remarks[i].id);
+        CHECK_STR(pr->remarks[i].author, remarks[i].author);
+        CHECK_STR(pr->remarks[i].path, remarks[i].path);
+        CHECK_STR(pr->remarks[i].text, remarks[i].text);
+        CHECK(pr->remarks[i].writes == remarks[i].writes);
+        CHECK(pr->remarks[i].unsure == remarks[i].unsure);
+        CHECK(pr->remarks[i].changes == remarks[i].changes);
+    }
+}
+
 TEST(what_gh_prints_is_read)
 {
-    static const struct {
-        const char *id, *author, *path, *text;
-        bool writes, changes;
-    } remarks[] = {{"IC_1", "alice", "", "hi", false, false},
-                   {"PRR_1", "bob", "", "bad", false, true},
-                   {"line-77", "alice", "src/a.c:3", "line", true, false},
-                   {"line-78", "eve", "b", "x", false, false}};
-    static const struct {
-        const char *id, *name;
-        enum pr_check_state state;
-    } checks[] = {{"7", "build", PR_FAILED}, {"8", "slow", PR_PENDING}, {"", "ci/x", PR_PASSED}};
+    static const struct said_remark remarks[] = {
+        {"IC_1", "alice", "", "hi", false, true, false}, /* a member */
+        {"PRR_1", "bob", "", "bad", false, false, true},
+        {"line-77", "alice", "src/a.c:3", "line", true, false, false},
+        {"line-78", "eve", "b", "x", false, false, false}};
+    static const struct said_check checks[] = {
+        {"7", "build", PR_FAILED}, {"8", "slow", PR_PENDING}, {"", "ci/x", PR_PASSED}};
     _cleanup_pr_ struct pr pr = PR_INIT;
     struct err err = ERR_INIT;
 
     REQUIRE(map(view, lines, &pr, &err) == 0);
-    CHECK(pr.number == 12 && pr.state == PR_OPEN);
     CHECK_STR(pr.url, "https://github.com/o/r/pull/12");
-    CHECK_STR(pr.head, HEAD);
-    REQUIRE(pr.check_count == ARRAY_LEN(checks) && pr.remark_count == ARRAY_LEN(remarks));
-    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
-        CHECK_STR(pr.checks[i].id, checks[i].id);
-        CHECK_STR(pr.checks[i].name, checks[i].name);
-        CHECK(pr.checks[i].state == checks[i].state);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(remarks); i++) {
-        CHECK_STR(pr.remarks[i].id, remarks[i].id);
-        CHECK_STR(pr.remarks[i].author, remarks[i].author);
-        CHECK_STR(pr.remarks[i].path, remarks[i].path);
-        CHECK_STR(pr.remarks[i].text, remarks[i].text);
-        CHECK(pr.remarks[i].writes == remarks[i].writes);
-        CHECK(pr.remarks[i].unsure == (i == 0)); /* a member */
-        CHECK(pr.remarks[i].changes == remarks[i].changes);
-    }
+    check_read(&pr, checks, ARRAY_LEN(checks), remarks, ARRAY_LEN(remarks));
 }
 
 TEST(each_word_of_a_check_is_known_or_waits)
@@ -138,6 +150,11 @@ TEST(a_forge_that_wants_to_be_asked_less_is_known)
         {"gh: You have exceeded a secondary rate limit. (HTTP 403)", true},
         {"gh: GraphQL: API rate limit exceeded for user ID 1.", true},
         {"gh: HTTP 429 (https://api.github.com/graphql)", true},
+        {"glab: HTTP 429", true}, /* glab 1.53 */
+        {"glab: error parsing \"p\" value: GET https://gitlab.com/api/v4/projects/o/r: 429 failed "
+         "to "
+         "parse unknown error format: Retry later",
+         true},
         {"gh: HTTP 403: Resource not accessible (https://api.github.com/graphql)", false},
         {"gh: HTTP 502 (https://api.github.com/graphql)", false},
     };
@@ -146,6 +163,114 @@ TEST(a_forge_that_wants_to_be_asked_less_is_known)
         struct err why = ERR_INIT;
         (void)err_set(&why, MAS_FAILED, "%s", cases[i].said);
         CHECK(pr_is_limited(&why) == cases[i].want);
+    }
+}
+
+/* As glab 1.53 of Debian 13 prints what GitLab answers: a merge request with these members. */
+static int map_gitlab(const char *more, struct pr *ret, struct err *err)
+{
+    _cleanup_str_ struct str seen = STR_INIT, answer = STR_INIT;
+
+    str_addf(&seen,
+             "{\"data\":{\"projects\":{\"nodes\":[{\"mergeRequests\":{\"nodes\":[{\"iid\":\"12\","
+             "\"webUrl\":\"https://gitlab.com/o/r/-/merge_requests/12\",\"diffHeadSha\":\"" HEAD
+             "\",%s}]}}]}}}",
+             more);
+    return pr_of_glab(&seen, &answer, err) == -1 ? -1 : pr_read(answer.data, answer.len, ret, err);
+}
+
+static const char gitlab[] =
+    "\"state\":\"opened\",\"reviewers\":{\"nodes\":[{\"username\":\"bob\","
+    "\"mergeRequestInteraction\":{\"reviewState\":\"REQUESTED_CHANGES\"}},{\"username\":\"alice\","
+    "\"mergeRequestInteraction\":{\"reviewState\":\"REVIEWED\"}}]},\"headPipeline\":{\"status\":"
+    "\"FAILED\",\"project\":{\"id\":\"gid://gitlab/Project/5\"},\"jobs\":{\"nodes\":[{\"id\":"
+    "\"gid://gitlab/Ci::Build/7\",\"name\":\"test: [a, b]\",\"allowFailure\":false},{\"id\":"
+    "\"gid://gitlab/Ci::Build/8\",\"name\":\"lint\",\"allowFailure\":true},{\"id\":"
+    "\"gid://gitlab/Ci::Bridge/9\",\"name\":\"below\",\"allowFailure\":false},{\"id\":"
+    "\"gid://gitlab/Ci::Build/7/../8\",\"name\":\"odd\",\"allowFailure\":false}]}},\"begin\":"
+    "{\"nodes\":[{\"id\":\"gid://gitlab/Note/1\",\"body\":\"added 1 commit\",\"system\":true,"
+    "\"resolved\":false,\"maxAccessLevelOfAuthor\":\"Owner\",\"author\":{\"username\":\"alice\"},"
+    "\"position\":null},{\"id\":\"gid://gitlab/DiffNote/2\",\"body\":\"done\",\"system\":false,"
+    "\"resolved\":true,\"maxAccessLevelOfAuthor\":\"Owner\",\"author\":{\"username\":\"alice\"},"
+    "\"position\":null},{\"id\":\"gid://gitlab/DiffNote/3\",\"body\":\"line\",\"system\":false,"
+    "\"resolved\":false,\"maxAccessLevelOfAuthor\":\"Developer\",\"author\":{\"username\":"
+    "\"alice\"},\"position\":{\"newPath\":\"src/"
+    "a.c\",\"newLine\":3}}]},\"end\":{\"nodes\":[{\"id\":"
+    "\"gid://gitlab/DiffNote/4\",\"body\":\"gone\",\"system\":false,\"resolved\":false,"
+    "\"maxAccessLevelOfAuthor\":\"Reporter\",\"author\":{\"username\":\"bob\"},\"position\":"
+    "{\"newPath\":\"b\",\"newLine\":null}},{\"id\":\"gid://gitlab/Note/5\",\"body\":\"hi\","
+    "\"system\":false,\"resolved\":false,\"maxAccessLevelOfAuthor\":null,\"author\":null,"
+    "\"position\":null}]}";
+
+TEST(what_glab_prints_is_read)
+{
+    static const struct said_check checks[] = {{"", "pipeline", PR_PENDING},
+                                               {"5/jobs/7", "test: [a, b]", PR_FAILED},
+                                               {"", "below", PR_FAILED},
+                                               {"", "odd", PR_FAILED}};
+    static const struct said_remark remarks[] = {
+        {"gid://gitlab/DiffNote/3", "alice", "src/a.c:3", "line", true, false, false},
+        {"gid://gitlab/DiffNote/4", "bob", "b", "gone", false, false, true},
+        {"gid://gitlab/Note/5", "", "", "hi", false, false, false}};
+    _cleanup_pr_ struct pr pr = PR_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(map_gitlab(gitlab, &pr, &err) == 0);
+    CHECK_STR(pr.url, "https://gitlab.com/o/r/-/merge_requests/12");
+    check_read(&pr, checks, ARRAY_LEN(checks), remarks, ARRAY_LEN(remarks));
+}
+
+TEST(each_state_of_a_merge_request_and_its_pipeline_is_known)
+{
+    static const struct {
+        const char *state, *pipeline;
+        enum pr_state want;
+        enum pr_check_state want_check;
+    } cases[] = {
+        {"opened", "SUCCESS", PR_OPEN, PR_PASSED},     {"locked", "SKIPPED", PR_OPEN, PR_PASSED},
+        {"merged", "MANUAL", PR_MERGED, PR_PENDING},   {"closed", "RUNNING", PR_CLOSED, PR_PENDING},
+        {"closed", "CANCELED", PR_CLOSED, PR_PENDING}, {"closed", "NEW", PR_CLOSED, PR_PENDING}};
+    _cleanup_pr_ struct pr none = PR_INIT;
+    struct err err = ERR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_free_ char *text =
+            mem_printf("\"state\":\"%s\",\"headPipeline\":{\"status\":\"%s\",\"jobs\":null}",
+                       cases[i].state, cases[i].pipeline);
+        _cleanup_pr_ struct pr pr = PR_INIT;
+        REQUIRE(map_gitlab(text, &pr, &err) == 0 && pr.check_count == 1);
+        CHECK(pr.state == cases[i].want && pr.checks[0].state == cases[i].want_check);
+    }
+    CHECK(map_gitlab("\"state\":\"opened\",\"headPipeline\":null", &none, &err) == 0);
+    CHECK(none.check_count == 0 && none.remark_count == 0);
+}
+
+TEST(a_merge_request_is_that_of_the_own_project)
+{
+#define FOUND(nodes)                                                                               \
+    "{\"data\":{\"projects\":{\"nodes\":[{\"mergeRequests\":{\"nodes\":[" nodes "]}}]}}}"
+#define FROM(iid, path) "{\"iid\":\"" iid "\",\"sourceProject\":" path "}"
+    static const struct {
+        const char *said, *want; /* NULL: none */
+    } cases[] = {
+        {FOUND(FROM("14", "null") "," FROM("13", "{\"fullPath\":\"eve/r\"}") "," FROM(
+             "12", "{\"fullPath\":\"O/r\"}") "," FROM("11", "{\"fullPath\":\"o/r\"}")),
+         "12"},
+        {FOUND(FROM("13", "{\"fullPath\":\"eve/r\"}")), NULL},
+        {FOUND(""), NULL},
+        {"{\"data\":{\"projects\":{\"nodes\":[]}}}", NULL},
+        {"{\"data\":null}", NULL},
+        {"Retry later", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str said = STR_INIT;
+        _cleanup_free_ char *number = NULL;
+        struct err err = ERR_INIT;
+        str_add(&said, cases[i].said);
+        CHECK((pr_of_glab_number(&said, "o/r", &number, &err) == 0) == (cases[i].want != NULL));
+        if (cases[i].want != NULL)
+            CHECK_STR(number, cases[i].want);
     }
 }
 

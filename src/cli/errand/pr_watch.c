@@ -286,13 +286,15 @@ static int note_passed(struct at_work *at, const struct pr *pr, struct err *err)
 static int ask(struct at_work *at, struct pr *pr, int *ret_wait_ms, struct err *err)
 {
     _cleanup_free_ char *which = mem_printf("%" PRId64, at->watch.number);
+    _cleanup_free_ char *url = land_url(&at->team.project, at->watch.onto);
     struct err why = ERR_INIT;
 
     pr_forge_free(&at->forge);
     at->forge = (struct pr_forge)PR_FORGE_INIT;
-    if (pr_find_forge(at->errand->due.tick->config, at->team.project.path, &at->forge, &why) ==
+    if (pr_find_forge(at->errand->due.tick->config, at->team.project.path, url, &at->forge, &why) ==
             -1 ||
-        (at->forge.file == NULL && err_set(&why, MAS_NOT_FOUND, "gh is not in PATH") == -1) ||
+        (at->forge.file == NULL &&
+         err_set(&why, MAS_NOT_FOUND, "%s is not in PATH", at->forge.name) == -1) ||
         pr_ask(&at->forge, which, pr, &why) == -1)
         return wait_longer(at, &why, ret_wait_ms, err);
     *ret_wait_ms = 0;

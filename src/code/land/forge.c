@@ -27,9 +27,8 @@ static void add_escaped(struct str *to, const char *text, size_t len)
     }
 }
 
-/* Cuts a remote into host and path. */
-static bool split(const char *remote, const char **ret_scheme, char **ret_host,
-                  const char **ret_path)
+/* Cuts a remote into host and path, without what may stand around that. */
+static bool split(const char *remote, const char **ret_scheme, char **ret_host, char **ret_path)
 {
     static const char *const schemes[] = {"https://", "http://", "ssh://", "git+ssh://", "git://"};
     const char *at = remote;
@@ -43,7 +42,8 @@ static bool split(const char *remote, const char **ret_scheme, char **ret_host,
     size_t len = strcspn(at, is_url ? "/" : ":/");
     if (at[len] != (is_url ? '/' : ':'))
         return false; /* a path of this machine */
-    *ret_path = at + len + 1;
+    const char *path = at + len + 1 + strspn(at + len + 1, "/");
+    size_t end = strlen(path);
     for (size_t j = 0; j < len; j++)
         if (at[j] == '@') {
             at += j + 1;
@@ -55,46 +55,51 @@ static bool split(const char *remote, const char **ret_scheme, char **ret_host,
     size_t port = name < len && at[name] == ':' ? 1 + strspn(at + name + 1, "0123456789") : 0;
     if (name == 0 || name + port < len)
         return false;
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    if (end > 4 && memcmp(path + end - 4, ".git", 4) == 0)
+        end -= 4;
+    *ret_path = mem_dupn(path, end);
     *ret_scheme = is_url && i == 1 ? "http://" : "https://";
     *ret_host = mem_dupn(at, is_web ? len : name < len ? name : len);
+    return true;
+}
+
+bool forge_place(const char *remote, char **ret_host, char **ret_path)
+{
+    const char *scheme = NULL;
+
+    if (!split(remote, &scheme, ret_host, ret_path))
+        return false;
+    (*ret_host)[strcspn(*ret_host, ":")] = '\0';
     return true;
 }
 
 char *forge_owner(const char *remote)
 {
     _cleanup_free_ char *host = NULL;
-    const char *scheme = NULL;
-    const char *path = NULL;
+    _cleanup_free_ char *path = NULL;
+    const char *slash = forge_place(remote, &host, &path) ? strchr(path, '/') : NULL;
 
-    if (!split(remote, &scheme, &host, &path))
-        return NULL;
-    path += strspn(path, "/");
-    size_t len = strcspn(path, "/");
-    return len > 0 && path[len] == '/' ? mem_dupn(path, len) : NULL;
+    return slash != NULL ? mem_dupn(path, (size_t)(slash - path)) : NULL;
 }
 
 char *forge_request_url(const char *remote, const char *base, const char *head)
 {
     _cleanup_str_ struct str url = STR_INIT;
     _cleanup_free_ char *host = NULL;
+    _cleanup_free_ char *path = NULL;
     const char *scheme = NULL;
-    const char *path = NULL;
     size_t i = 0;
 
     if (!split(remote, &scheme, &host, &path))
         return NULL;
     while (i < ARRAY_LEN(forges) && strcasestr(host, forges[i].word) == NULL)
         i++;
-    path += strspn(path, "/");
-    size_t len = strlen(path);
-    while (len > 0 && path[len - 1] == '/')
-        len--;
-    if (len > 4 && memcmp(path + len - 4, ".git", 4) == 0)
-        len -= 4;
-    if (i == ARRAY_LEN(forges) || len == 0)
+    if (i == ARRAY_LEN(forges) || path[0] == '\0')
         return NULL;
     str_addf(&url, "%s%s/", scheme, host);
-    add_escaped(&url, path, len);
+    add_escaped(&url, path, strlen(path));
     for (size_t j = 0; j < ARRAY_LEN(forges[i].page); j++) {
         const char *part = forges[i].page[j];
         if (j % 2 == 0)

@@ -77,6 +77,10 @@ int land(const struct repo *repo, const struct team_project *project,
  * configuration, credentials and hooks, and never by force. Prints what git prints. */
 int land_push(const struct team_project *project, const char *onto, struct err *err);
 
+/* Returns the URL from which the remote is fetched to which land_request() pushes for the branch
+ * `onto` (NULL: the session's), "" if there is none. The caller frees it. */
+char *land_url(const struct team_project *project, const char *onto);
+
 /* What became of a pull request. */
 struct land_asking {
     char *push; /* the command that pushes the branch; NULL: all is done */

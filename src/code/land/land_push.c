@@ -40,6 +40,38 @@ static int find_remote(const struct project *project, const char *branch, char *
     return 0;
 }
 
+/* Returns the URL of a remote, which may be one itself. The caller frees it. */
+static char *find_url(const struct project *project, const char *remote, bool is_push)
+{
+    const struct git git = {.dir = project->dir};
+    const char *const *args = GIT_ARGS("remote", "get-url", is_push ? "--push" : "--", remote);
+    struct err ignored = ERR_INIT;
+    char *url = NULL;
+
+    return git_text(&git, args, &url, &ignored) == 0 ? url : mem_dup(remote);
+}
+
+/* Returns the branch for which a pull request is, or NULL. */
+static const char *base_of(const struct team_project *project, const char *onto)
+{
+    return onto != NULL               ? onto
+           : project->onto[0] != '\0' ? project->onto + strlen("refs/heads/")
+                                      : NULL;
+}
+
+char *land_url(const struct team_project *project, const char *onto)
+{
+    _cleanup_project_ struct project opened = PROJECT_INIT;
+    _cleanup_free_ char *remote = NULL;
+    const char *base = base_of(project, onto);
+    struct err ignored = ERR_INIT;
+
+    return base == NULL || project_reopen(project->path, &opened, &ignored) == -1 ||
+                   find_remote(&opened, base, &remote, &ignored) == -1
+               ? mem_dup("")
+               : find_url(&opened, remote, false);
+}
+
 static int push(const struct project *project, const char *remote, const char *spec, bool unseen,
                 struct err *err)
 {
@@ -84,17 +116,6 @@ static int request(const struct pr_forge *forge, const char *base, const char *m
     return err_hint(err, "the branch '%s' was pushed; open it on the web", ret->head);
 }
 
-/* Returns the URL of a remote, which may be one itself. The caller frees it. */
-static char *find_url(const struct project *project, const char *remote, bool is_push)
-{
-    const struct git git = {.dir = project->dir};
-    const char *const *args = GIT_ARGS("remote", "get-url", is_push ? "--push" : "--", remote);
-    struct err ignored = ERR_INIT;
-    char *url = NULL;
-
-    return git_text(&git, args, &url, &ignored) == 0 ? url : mem_dup(remote);
-}
-
 /* Says how a person does what a program would, with the objects that the project has by now. */
 static void tell_request(const struct project *project, const char *remote, const char *spec,
                          const char *base, const char *head, struct land_asking *ret)
@@ -124,9 +145,7 @@ int land_request(const struct repo *repo, const struct team_project *project,
     _cleanup_free_ char *remote = NULL;
     _cleanup_free_ char *main = NULL;
     const struct git git = repo_git(repo);
-    const char *base = options->onto != NULL      ? options->onto
-                       : project->onto[0] != '\0' ? project->onto + strlen("refs/heads/")
-                                                  : NULL;
+    const char *base = base_of(project, options->onto);
 
     if (base == NULL || !git_is_branch(base)) {
         (void)err_set(err, MAS_USAGE, "cannot open a pull request: the session began at no branch");
@@ -153,7 +172,7 @@ int land_request(const struct repo *repo, const struct team_project *project,
     }
     if (push(&opened, remote, spec, false, err) == -1)
         return -1;
-    _cleanup_free_ char *url = find_url(&opened, remote, false); /* gh does not look at --push */
+    _cleanup_free_ char *url = find_url(&opened, remote, false); /* no program looks at --push */
     ret->head = pr_branch_name(forge, url, head);
     return request(forge, base, options->message, ret, err);
 }

@@ -1,17 +1,19 @@
 /*
- * First the answer that mas reads, a table of members; then what gh prints, and how that is made of
- * it; then the programs, a row each, and how they are run: without a shell, in the project, with
- * time and output limited. Of a log only the end is kept, however long it is.
+ * First the answer that mas reads, a table of members; then the programs, a row each, and how they
+ * are run: without a shell, in the project, with time and output limited. Of a log only the end is
+ * kept, however long it is.
  */
 #include "code/land/pr.h"
 
 #include "base/env.h"
 #include "code/land/forge.h"
+#include "code/land/pr_of.h"
 #include "model/member.h"
+#include "os/file.h"
 #include "os/path.h"
 
 enum {
-    ANSWER_MAX = 8 << 20,
+    GLAB_CONFIG_MAX = 1 << 20,
     ASK_MS = 60000,
     LOG_MS = 300000,
     WORDS_MAX = 24,
@@ -98,7 +100,7 @@ int pr_read(const char *text, size_t len, struct pr *ret, struct err *err)
     _cleanup_pr_ struct pr pr = PR_INIT;
 
     members_fill(members, &pr);
-    if (json_parse(text, len, ANSWER_MAX, &answer, err) == -1)
+    if (json_parse(text, len, PR_ANSWER_MAX, &answer, err) == -1)
         return -1;
     const struct member *wrong = members_read(members, answer, &pr);
     wrong = wrong != NULL ? wrong : read_parts(answer, &pr);
@@ -109,124 +111,15 @@ int pr_read(const char *text, size_t len, struct pr *ret, struct err *err)
     return 0;
 }
 
-/* ---- gh */
-
-/* Returns what stands beside a word in a table of pairs, or `other`. */
-static const char *look_up(const char *const (*pairs)[2], const char *word, const char *other)
-{
-    for (; word != NULL && (*pairs)[0] != NULL; pairs++)
-        if (strcmp((*pairs)[0], word) == 0)
-            return (*pairs)[1];
-    return other;
-}
-
-static const char *const gh_states[][2] = {
-    {"OPEN", "open"}, {"CLOSED", "closed"}, {"MERGED", "merged"}, {NULL, NULL}};
-/* Conclusions of a run, and states of a commit. The others ("" and PENDING, but also CANCELLED and
- * ACTION_REQUIRED) wait for a machine or a person: no agent can mend them. */
-static const char *const gh_checks[][2] = {{"SUCCESS", "passed"},         {"NEUTRAL", "passed"},
-                                           {"SKIPPED", "passed"},         {"FAILURE", "failed"},
-                                           {"ERROR", "failed"},           {"TIMED_OUT", "failed"},
-                                           {"STARTUP_FAILURE", "failed"}, {NULL, NULL}};
-/* A member of the organization, or a collaborator, may be one that only reads. */
-static const char *const gh_authors[][2] = {
-    {"OWNER", "writes"}, {"MEMBER", "unsure"}, {"COLLABORATOR", "unsure"}, {NULL, NULL}};
-
-/* "https://github.com/o/r/actions/runs/5/job/7": the log is that of job 7. */
-static const char *gh_job(const char *url)
-{
-    const char *last =
-        url != NULL && strstr(url, "/actions/runs/") != NULL ? strrchr(url, '/') : "";
-
-    return last[0] == '/' && last[1 + strspn(last + 1, "0123456789")] == '\0' ? last + 1 : "";
-}
-
-/* Returns true if a run of the same check began later, as where something else has started its
- * workflow once more: GitHub has both. */
-static bool is_replaced(const struct json *all, const struct json *check)
-{
-    static const char *const same[] = {"name", "workflowName"};
-    const char *began = json_get_text_or(check, "startedAt", "");
-
-    for (const struct json *it = json_first(all); it != NULL; it = json_next(it)) {
-        bool is = strcmp(json_get_text_or(it, "startedAt", ""), began) > 0;
-        for (size_t i = 0; is && i < ARRAY_LEN(same); i++)
-            is = strcmp(json_get_text_or(it, same[i], ""), json_get_text_or(check, same[i], "")) ==
-                 0;
-        if (is)
-            return json_get(check, "name") != NULL;
-    }
-    return false;
-}
-
-static void put_check(const struct json *it, struct json_out *out)
-{
-    bool is_run = json_get(it, "name") != NULL;
-
-    json_put_all(out, JO(NULL), JT("name", json_get_text_or(it, is_run ? "name" : "context", "")),
-                 JT("state", look_up(gh_checks, json_get_text(it, is_run ? "conclusion" : "state"),
-                                     "pending")),
-                 JT("id", gh_job(json_get_text(it, "detailsUrl"))), JOE);
-}
-
-static void put_remark(const struct json *it, struct json_out *out)
-{
-    const char *state = json_get_text_or(it, "state", "");
-    const char *text = json_get_text_or(it, "body", "");
-    const struct json *author = json_get(it, "author");
-    bool by_api = author == NULL; /* to a line: `gh api` has other names */
-    bool changes = strcmp(state, "CHANGES_REQUESTED") == 0;
-    _cleanup_free_ char *id = mem_printf("line-%" PRId64, json_int(json_get(it, "id"), 0));
-    int64_t line = json_int(json_get(it, "line"), 0);
-    _cleanup_free_ char *path =
-        mem_printf(line > 0 ? "%s:%" PRId64 : "%s", json_get_text_or(it, "path", ""), line);
-    const char *association = by_api ? "author_association" : "authorAssociation";
-    const char *who = look_up(gh_authors, json_get_text(it, association), "");
-
-    if ((text[0] == '\0' && !changes) || json_bool(json_get(it, "isMinimized"), false) ||
-        (state[0] != '\0' && !changes && strcmp(state, "COMMENTED") != 0))
-        return;
-    json_put_all(
-        out, JO(NULL), JT("id", by_api ? id : json_get_text_or(it, "id", "")),
-        JT("author", json_get_text_or(by_api ? json_get(it, "user") : author, "login", "")),
-        JB("writes", strcmp(who, "writes") == 0), JB("unsure", strcmp(who, "unsure") == 0),
-        JB("changes", changes), JT("path", by_api ? path : ""), JT("text", text), JOE);
-}
-
-int pr_of_gh(const struct str *view, const struct str *lines, struct str *ret, struct err *err)
-{
-    _cleanup_json_ struct json *seen = NULL;
-    _cleanup_json_ struct json *said = NULL;
-    struct json_out out = {.to = ret};
-
-    if (json_parse(str_text(view), view->len, ANSWER_MAX, &seen, err) == -1 ||
-        json_parse(str_text(lines), lines->len, ANSWER_MAX, &said, err) == -1)
-        return -1;
-    const struct json *const remarks[] = {json_get(seen, "comments"), json_get(seen, "reviews"),
-                                          said};
-    json_put_all(&out, JO(NULL), JN("number", json_get(seen, "number")),
-                 JT("url", json_get_text_or(seen, "url", "")),
-                 JT("state", look_up(gh_states, json_get_text(seen, "state"), "")),
-                 JT("head", json_get_text_or(seen, "headRefOid", "")), JA("checks"));
-    const struct json *checks = json_get(seen, "statusCheckRollup");
-    for (const struct json *it = json_first(checks); it != NULL; it = json_next(it))
-        if (!is_replaced(checks, it))
-            put_check(it, &out);
-    json_put_all(&out, JAE, JA("remarks"));
-    for (size_t i = 0; i < ARRAY_LEN(remarks); i++)
-        for (const struct json *it = json_first(remarks[i]); it != NULL; it = json_next(it))
-            put_remark(it, &out);
-    json_put_all(&out, JAE, JOE);
-    return 0;
-}
-
 /* ---- the programs */
 
-/* Their command lines; "%0" stands for the first value, and so on. Debian 12 has gh 2.23. */
+/* Their command lines; "%0" stands for the first value, and so on. Debian 12 has gh 2.23, Debian 13
+ * glab 1.53. */
 struct pr_program {
+    const char *find[WORDS_MAX]; /* "%1" a branch: its number; none: `view` takes a branch, too */
     const char *view[WORDS_MAX]; /* which pull request */
-    const char *lines[WORDS_MAX]; /* its number; none: `view` tells all, in the form of mas */
-    const char *open[WORDS_MAX]; /* head, base, title, body */
+    const char *lines[WORDS_MAX]; /* its number; none: `view` tells all */
+    const char *open[WORDS_MAX]; /* head, base, title, body; project, branch */
     const char *log[WORDS_MAX]; /* the id of a check */
     const char *failed; /* the last line of it with this is the end of what failed; NULL: all is */
     const char *access[WORDS_MAX]; /* an author; none: `view` tells it */
@@ -245,7 +138,26 @@ static const struct pr_program
           .log = {"api", "repos/{owner}/{repo}/actions/jobs/%0/logs"},
           .failed = "##[error]",
           .access = {"api", "repos/{owner}/{repo}/collaborators/%0/permission"},
-          .owner = {"repo", "view", "--json", "owner"}};
+          .owner = {"repo", "view", "--json", "owner"}},
+    /* `glab mr view` asks which one of several it is, and knows no jobs. For ":id" glab puts the
+     * number of the project that it asks. The newest word of GraphQL here is of 2023, GitLab 16.
+     * Notes have no order that is documented: those of both ends are some twice. */
+    glab = {.find = {"api", "graphql", "-F", "p=gid://gitlab/Project/:id", "-f", "w=%1", "-f",
+                     "query=query($p:[ID!],$w:[String!]){projects(ids:$p,first:1){nodes{"
+                     "mergeRequests(sourceBranches:$w){nodes{iid sourceProject{fullPath}}}}}}"},
+            .view = {"api", "graphql", "-F", "p=gid://gitlab/Project/:id", "-f", "w=%0", "-f",
+                     "query=query($p:[ID!],$w:[String!]){projects(ids:$p,first:1){nodes{"
+                     "mergeRequests(iids:$w){nodes{iid webUrl state diffHeadSha "
+                     "reviewers{nodes{username mergeRequestInteraction{reviewState}}}"
+                     "begin:notes(first:50){...n}end:notes(last:50){...n}"
+                     "headPipeline{status project{id}jobs(retried:false,statuses:[FAILED])"
+                     "{nodes{id name allowFailure}}}}}}}}fragment n on NoteConnection{nodes{"
+                     "id body system resolved maxAccessLevelOfAuthor author{username}"
+                     "position{newPath newLine}}}"},
+            .open = {"mr", "create", "--yes", "--head", "%4", "--source-branch", "%5",
+                     "--target-branch", "%1", "--title", "%2", "--description", "%3"},
+            .log = {"api", "projects/%0/trace"},
+            .failed = ":step_script"};
 
 void pr_forge_free(struct pr_forge *forge)
 {
@@ -254,24 +166,49 @@ void pr_forge_free(struct pr_forge *forge)
     free(forge->dir);
 }
 
-int pr_find_forge(const struct config *config, const char *dir, struct pr_forge *ret,
-                  struct err *err)
+/* Returns true if glab's configuration has a host: a line with only its name. */
+static bool glab_has(const char *host)
+{
+    const char *set = getenv("GLAB_CONFIG_DIR");
+    _cleanup_free_ char *dir = path_user_dir("XDG_CONFIG_HOME", ".config");
+    _cleanup_free_ char *name = set != NULL && set[0] != '\0'
+                                    ? mem_printf("%s/config.yml", set)
+                                    : mem_printf("%s/glab-cli/config.yml", dir != NULL ? dir : "");
+    _cleanup_free_ char *line = mem_printf(" %s:\n", host);
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    _cleanup_close_ int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct err ignored = ERR_INIT;
+
+    return fd != -1 && file_read_stream(fd, name, GLAB_CONFIG_MAX, &text, &len, &ignored) == 0 &&
+           strcasestr(text, line) != NULL;
+}
+
+int pr_find_forge(const struct config *config, const char *dir, const char *url,
+                  struct pr_forge *ret, struct err *err)
 {
     const char *command = config_text(config, SETTING_FORGE_COMMAND);
+    _cleanup_free_ char *host = NULL;
+    _cleanup_free_ char *path = NULL;
     bool is_own = command[0] != '\0';
+    bool is_gitlab =
+        forge_place(url, &host, &path) && (strcasestr(host, "gitlab") != NULL || glab_has(host));
+    const char *name = is_gitlab ? "glab" : "gh";
     _cleanup_strv_ char **words = NULL;
 
-    if (str_split_words(is_own ? command : "gh", &words, err) == -1)
+    if (str_split_words(is_own ? command : name, &words, err) == -1)
         return -1;
     _cleanup_free_ char *file = path_find_program(words[0], getenv("PATH"), -1);
     if (is_own && file == NULL)
         return err_set(err, MAS_NOT_FOUND, "cannot find '%s', which [forge] command names",
                        words[0]);
-    *ret = (struct pr_forge){.name = is_own ? "[forge] command" : "gh",
+    *ret = (struct pr_forge){.name = is_own ? "[forge] command" : name,
                              .file = TAKE_PTR(file),
                              .words = TAKE_PTR(words),
                              .dir = mem_dup(dir),
-                             .as = is_own ? &own : &gh};
+                             .as = is_own      ? &own
+                                   : is_gitlab ? &glab
+                                               : &gh};
     return 0;
 }
 
@@ -284,17 +221,23 @@ static char *make_word(const char *word, const char *const *values)
                : mem_printf("%.*s%s%s", (int)(mark - word), word, values[mark[1] - '0'], mark + 2);
 }
 
-/* Fails with the first line that a program has said, which is above its usage, but for warnings: gh
- * has one for a work tree with changes. */
+/* Fails with the first line that a program has said, which is above its usage, but for what it says
+ * on the way there: gh has a warning for a work tree with changes, glab what it is about to do. */
 static int fail_said(const struct pr_forge *forge, const struct proc_result *result,
                      struct err *err)
 {
+    static const char *const before[] = {"\n", "Warning: ", "Creating merge request ",
+                                         "Failed to create merge request. Created recovery file",
+                                         "Run the command again with the '--recover'"};
     _cleanup_str_ struct str said = STR_INIT;
     _cleanup_free_ char *itself = mem_printf("%s: ", forge->name);
     const char *text = str_text(&result->err);
 
-    while (str_starts(text, "Warning: ") && strchr(text, '\n') != NULL)
-        text = strchr(text, '\n') + 1;
+    for (size_t i = 0; i < ARRAY_LEN(before); i++)
+        if (str_starts(text, before[i]) && strchr(text, '\n') != NULL) {
+            text = strchr(text, '\n') + 1;
+            i = (size_t)-1;
+        }
     text += str_starts(text, itself) ? strlen(itself) : 0;
     size_t len = strcspn(text, "\n");
     str_add_visible(&said, text, len < SAID_MAX ? len : str_cut(text, len, SAID_MAX));
@@ -305,7 +248,12 @@ static int fail_said(const struct pr_forge *forge, const struct proc_result *res
 
 bool pr_is_limited(const struct err *why)
 {
-    return strcasestr(why->text, "rate limit") != NULL || strstr(why->text, "HTTP 429") != NULL;
+    static const char *const said[] = {"rate limit", "HTTP 429", ": 429 "};
+    size_t i = 0;
+
+    while (i < ARRAY_LEN(said) && strcasestr(why->text, said[i]) == NULL)
+        i++;
+    return i < ARRAY_LEN(said);
 }
 
 static int run(const struct pr_forge *forge, const char *const *words, const char *const *values,
@@ -329,7 +277,7 @@ static int run(const struct pr_forge *forge, const char *const *words, const cha
                                    .argv = argv,
                                    .envp = env,
                                    .cwd = cwd,
-                                   .output_max = is_log ? PR_LOG_MAX : ANSWER_MAX,
+                                   .output_max = is_log ? PR_LOG_MAX : PR_ANSWER_MAX,
                                    .tail = is_log,
                                    .timeout_ms = is_log ? LOG_MS : ASK_MS,
                                    .bound = true,
@@ -344,33 +292,77 @@ char *pr_branch_name(const struct pr_forge *forge, const char *url, const char *
     _cleanup_result_ struct proc_result view = PROC_RESULT_INIT;
     _cleanup_json_ struct json *answer = NULL;
     _cleanup_free_ char *owner = forge_owner(url);
+    _cleanup_free_ char *host = NULL;
+    _cleanup_free_ char *path = NULL;
     struct err ignored = ERR_INIT; /* what comes next fails, too, and says why */
 
+    if (forge->as->find[0] != NULL)
+        return mem_printf("%s:%s", forge_place(url, &host, &path) ? path : "", branch);
     if (owner == NULL || forge->as->owner[0] == NULL ||
         run(forge, forge->as->owner, NULL, false, &view, &ignored) == -1 ||
-        json_parse(str_text(&view.out), view.out.len, ANSWER_MAX, &answer, &ignored) == -1)
+        json_parse(str_text(&view.out), view.out.len, PR_ANSWER_MAX, &answer, &ignored) == -1)
         return mem_dup(branch);
     const char *asked = json_get_text_or(json_get(answer, "owner"), "login", owner);
     return strcasecmp(asked, owner) == 0 ? mem_dup(branch) : mem_printf("%s:%s", owner, branch);
+}
+
+/* Cuts "o/r:mas/fix" into project and branch; without a project that is "". The caller frees
+ * *ret_project. Returns the branch. */
+static const char *cut_branch(const char *which, char **ret_project)
+{
+    const char *colon = strchr(which, ':');
+
+    *ret_project = mem_dupn(which, colon != NULL ? (size_t)(colon - which) : 0);
+    return colon != NULL ? colon + 1 : which;
+}
+
+/* Sets *ret to what `view` is asked for: the number of what has a branch, if it takes no branches.
+ * The caller frees it. */
+static int find_which(const struct pr_forge *forge, const char *which, char **ret, struct err *err)
+{
+    _cleanup_result_ struct proc_result found = PROC_RESULT_INIT;
+    _cleanup_free_ char *project = NULL;
+    const char *const values[] = {NULL, cut_branch(which, &project)};
+
+    if (forge->as->find[0] == NULL || strchr(which, ':') == NULL) {
+        *ret = mem_dup(which);
+        return 0;
+    }
+    return run(forge, forge->as->find, values, false, &found, err) == -1
+               ? -1
+               : pr_of_glab_number(&found.out, project, ret, err);
+}
+
+/* Asks for what is said to lines: `view` tells the number. */
+static int ask_lines(const struct pr_forge *forge, const struct str *view, struct proc_result *ret,
+                     struct err *err)
+{
+    _cleanup_json_ struct json *seen = NULL;
+
+    if (json_parse(str_text(view), view->len, PR_ANSWER_MAX, &seen, err) == -1)
+        return err_wrap(err, "cannot read what %s says", forge->name);
+    _cleanup_free_ char *number = mem_printf("%" PRId64, json_int(json_get(seen, "number"), 0));
+    return run(forge, forge->as->lines, (const char *const[]){number}, false, ret, err);
 }
 
 int pr_ask(const struct pr_forge *forge, const char *which, struct pr *ret, struct err *err)
 {
     _cleanup_result_ struct proc_result view = PROC_RESULT_INIT;
     _cleanup_result_ struct proc_result lines = PROC_RESULT_INIT;
-    _cleanup_json_ struct json *seen = NULL;
+    _cleanup_free_ char *number = NULL;
     _cleanup_str_ struct str answer = STR_INIT;
-    int rc = run(forge, forge->as->view, &which, false, &view, err);
+    bool has_lines = forge->as->lines[0] != NULL;
 
-    if (rc == -1 || forge->as->lines[0] == NULL)
-        return rc == -1 ? -1 : pr_read(str_text(&view.out), view.out.len, ret, err);
-    if (json_parse(str_text(&view.out), view.out.len, ANSWER_MAX, &seen, err) == -1)
-        return err_wrap(err, "cannot read what %s says", forge->name);
-    _cleanup_free_ char *number = mem_printf("%" PRId64, json_int(json_get(seen, "number"), 0));
-    if (run(forge, forge->as->lines, (const char *const[]){number}, false, &lines, err) == -1)
+    if (find_which(forge, which, &number, err) == -1 ||
+        run(forge, forge->as->view, (const char *const[]){number}, false, &view, err) == -1)
         return -1;
-    return pr_of_gh(&view.out, &lines.out, &answer, err) == -1 ||
-                   pr_read(answer.data, answer.len, ret, err) == -1
+    if (forge->as == &own)
+        return pr_read(str_text(&view.out), view.out.len, ret, err);
+    if (has_lines && ask_lines(forge, &view.out, &lines, err) == -1)
+        return -1;
+    int rc = has_lines ? pr_of_gh(&view.out, &lines.out, &answer, err)
+                       : pr_of_glab(&view.out, &answer, err);
+    return rc == -1 || pr_read(answer.data, answer.len, ret, err) == -1
                ? err_wrap(err, "cannot read what %s says", forge->name)
                : 0;
 }
@@ -379,10 +371,13 @@ int pr_open(const struct pr_forge *forge, const char *head, const char *base, co
             char **ret_url, struct err *err)
 {
     _cleanup_result_ struct proc_result result = PROC_RESULT_INIT;
-    const char *title = message != NULL ? message : head;
+    _cleanup_free_ char *project = NULL;
+    const char *branch = cut_branch(head, &project);
+    const char *title = message != NULL ? message : branch;
     const char *body = strchr(title, '\n');
     _cleanup_free_ char *first = mem_dupn(title, strcspn(title, "\n"));
-    const char *const values[] = {head, base, first, body != NULL ? body + strspn(body, "\n") : ""};
+    const char *const values[] = {
+        head, base, first, body != NULL ? body + strspn(body, "\n") : "", project, branch};
 
     if (run(forge, forge->as->open, values, false, &result, err) == -1)
         return err_wrap(err, "cannot open a pull request");
@@ -426,7 +421,7 @@ int pr_ask_access(const struct pr_forge *forge, const char *author, bool *ret, s
     if (forge->as->access[0] == NULL || !str_is_word(author, AUTHOR_MAX)) /* it is in an address */
         return 0;
     if (run(forge, forge->as->access, &author, false, &result, err) == -1 ||
-        json_parse(str_text(&result.out), result.out.len, ANSWER_MAX, &answer, err) == -1)
+        json_parse(str_text(&result.out), result.out.len, PR_ANSWER_MAX, &answer, err) == -1)
         return -1;
     const char *word = json_get_text_or(answer, "permission", "");
     *ret = strcmp(word, "admin") == 0 || strcmp(word, "write") == 0;

@@ -1,7 +1,8 @@
 /*
- * Pull requests, as the program of a forge tells of them: the one that [forge] command names, or
- * GitHub's gh. mas reads one form of answer, that of [forge] command, which mas.ini(5) describes;
- * what gh prints is made into it here. All that is read was written by others.
+ * Pull requests, as the program of a forge tells of them: the one that [forge] command names,
+ * GitLab's glab, or GitHub's gh. mas reads one form of answer, that of [forge] command, which
+ * mas.ini(5) describes; what the others print is made into it (code/land/pr_of.h). All that is read
+ * was written by others.
  */
 #pragma once
 
@@ -46,7 +47,7 @@ void pr_free(struct pr *pr);
 
 /* Who is asked, and where. */
 struct pr_forge {
-    const char *name; /* "gh", or "[forge] command" */
+    const char *name; /* "gh", "glab", or "[forge] command" */
     char *file; /* path of the program; NULL: there is none */
     char **words; /* the first ones of its command line */
     char *dir; /* the project, in which it runs */
@@ -56,16 +57,17 @@ struct pr_forge {
     {                                                                                              \
         .file = NULL                                                                               \
     }
-/* Finds the program in PATH. Fails if [forge] command names one that is not there. The caller
- * releases *ret with pr_forge_free(). */
-int pr_find_forge(const struct config *config, const char *dir, struct pr_forge *ret,
-                  struct err *err);
+/* Finds the program in PATH: [forge] command, else by the URL of the remote that is pushed to.
+ * Fails if [forge] command names one that is not there. The caller releases *ret with
+ * pr_forge_free(). */
+int pr_find_forge(const struct config *config, const char *dir, const char *url,
+                  struct pr_forge *ret, struct err *err);
 void pr_forge_free(struct pr_forge *forge);
 #define _cleanup_forge_ __attribute__((cleanup(pr_forge_free)))
 
 /* Returns what the program calls a branch of the repository with this URL: gh wants the owner with
- * it where that is not the one of the repository that it asks, as with a fork. The caller frees it.
- */
+ * it where that is not the one of the repository that it asks, as with a fork; for glab it is the
+ * repository and the branch, "group/r:mas/fix". The caller frees it. */
 char *pr_branch_name(const struct pr_forge *forge, const char *url, const char *branch);
 /* Asks for the pull request with this number, or of the branch with this name. *ret must be
  * PR_INIT; the caller releases it with pr_free(). Fails in the words of the program. */
@@ -87,6 +89,3 @@ int pr_ask_access(const struct pr_forge *forge, const char *author, bool *ret, s
 
 /* Reads an answer in the form of [forge] command. */
 int pr_read(const char *text, size_t len, struct pr *ret, struct err *err);
-/* Makes what `gh pr view --json` and `gh api .../comments` have printed into that form. Fails with
- * MAS_DAMAGED. */
-int pr_of_gh(const struct str *view, const struct str *lines, struct str *ret, struct err *err);
