@@ -16,6 +16,6 @@ struct raw_row {
     const char *path; /* in the text */
 };
 
-/* Reads the row at *at, and moves *at, which is 0 at first, behind it. Returns false if there is
- * none. */
+/* Reads the next row, and moves *at, which is 0 at first, behind it. Passes over what is none.
+ * Returns false at the end. */
 bool raw_next(const struct str *rows, size_t *at, struct raw_row *ret);

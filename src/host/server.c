@@ -146,12 +146,18 @@ void server_open_answer(const struct host *host, struct str *head, struct json_o
     json_put(out, "agent", host->agent->id);
 }
 
+/* Returns true if it stays for events. */
+static bool gets_events(const struct client *client)
+{
+    return client->kind == CLIENT_WATCHES || client->kind == CLIENT_ASKS ||
+           client->kind == CLIENT_LISTENS;
+}
+
 void server_close_answer(struct client *client, struct str *head, struct json_out *out)
 {
     json_close(out, '}');
     server_answer(client, head);
-    if (client->kind != CLIENT_WATCHES && client->kind != CLIENT_ASKS &&
-        client->kind != CLIENT_LISTENS)
+    if (!gets_events(client))
         client->kind = CLIENT_LEAVES;
 }
 
@@ -186,8 +192,7 @@ bool server_lets_watch(struct host *host)
 
     for (size_t i = 0; i < server->count; i++) {
         struct client *client = &server->clients[i];
-        if (client->kind != CLIENT_WATCHES && client->kind != CLIENT_ASKS &&
-            client->kind != CLIENT_LISTENS)
+        if (!gets_events(client))
             continue;
         watchers++;
         if (is_deaf(client))

@@ -34,6 +34,13 @@ static int64_t hash_tail(int fd, int64_t offset)
     return transcript_hash(bytes, read_at(fd, bytes, len, offset - (int64_t)len));
 }
 
+static void skip_to(struct transcript *transcript, int fd, int64_t offset)
+{
+    transcript->skipped = 0;
+    transcript->offset = offset;
+    transcript->tail = hash_tail(fd, offset);
+}
+
 enum transcript_found transcript_look(struct transcript *transcript, int fd)
 {
     struct stat st;
@@ -49,7 +56,7 @@ enum transcript_found transcript_look(struct transcript *transcript, int fd)
     transcript->seen.mtime_ns = mtime;
     if (transcript->offset + transcript->skipped > st.st_size ||
         (transcript->offset > 0 && hash_tail(fd, transcript->offset) != transcript->tail)) {
-        transcript_skip_all(transcript, fd);
+        skip_to(transcript, fd, st.st_size);
         return TRANSCRIPT_REPLACED;
     }
     return transcript->offset + transcript->skipped < st.st_size ? TRANSCRIPT_NEW : TRANSCRIPT_SAME;
@@ -81,10 +88,12 @@ bool transcript_read(struct transcript *transcript, int fd, transcript_line *eac
 {
     const int64_t begin = transcript->offset + transcript->skipped;
     int64_t left = transcript->seen.size - begin, at = begin;
-    size_t room = left < TRANSCRIPT_LINE_MAX ? (size_t)left : TRANSCRIPT_LINE_MAX;
-    _cleanup_free_ char *piece = mem_alloc(room + 1);
     size_t got;
 
+    if (left <= 0)
+        return false;
+    size_t room = left < TRANSCRIPT_LINE_MAX ? (size_t)left : TRANSCRIPT_LINE_MAX;
+    _cleanup_free_ char *piece = mem_alloc(room + 1);
     while (at - begin < TRANSCRIPT_LOOK_MAX && (got = read_at(fd, piece, room, at)) > 0) {
         take_lines(transcript, piece, got, each, arg);
         int64_t now = transcript->offset + transcript->skipped;
@@ -103,24 +112,22 @@ void transcript_skip_all(struct transcript *transcript, int fd)
 {
     struct stat st;
 
-    transcript->skipped = 0;
-    if (fstat(fd, &st) == -1)
-        return;
-    transcript->offset = st.st_size;
-    transcript->tail = hash_tail(fd, transcript->offset);
+    if (fstat(fd, &st) == 0)
+        skip_to(transcript, fd, st.st_size);
 }
 
-void transcript_skip_to_last(struct transcript *transcript, int fd)
+bool transcript_skip_to_last(struct transcript *transcript, int fd)
 {
-    transcript_skip_all(transcript, fd);
-    size_t len = transcript->offset < LAST_MAX ? (size_t)transcript->offset : LAST_MAX;
+    const int64_t size = transcript->seen.size;
+    size_t len = size < LAST_MAX ? (size_t)size : LAST_MAX;
     _cleanup_free_ char *bytes = mem_alloc(len + 1);
 
-    if (read_at(fd, bytes, len, transcript->offset - (int64_t)len) != len || len == 0 ||
-        bytes[len - 1] != '\n')
-        return;
+    skip_to(transcript, fd, size);
+    if (len == 0 || read_at(fd, bytes, len, size - (int64_t)len) != len)
+        return false;
     const char *before = memrchr(bytes, '\n', len - 1);
-    if (before == NULL && len < (size_t)transcript->offset)
-        return;
-    transcript->offset -= before != NULL ? (int64_t)len - (before + 1 - bytes) : (int64_t)len;
+    if (before == NULL && len < (size_t)size)
+        return false;
+    skip_to(transcript, fd, before != NULL ? size - (int64_t)len + (before + 1 - bytes) : 0);
+    return true;
 }

@@ -32,7 +32,8 @@ enum transcript_found transcript_look(struct transcript *transcript, int fd);
 bool transcript_read(struct transcript *transcript, int fd, transcript_line *each, void *arg);
 /* Goes to the end of the file. */
 void transcript_skip_all(struct transcript *transcript, int fd);
-/* Goes there, or to the last line if that is whole and short. */
-void transcript_skip_to_last(struct transcript *transcript, int fd);
+/* Goes to where the last line began at the last look, which may not have been whole yet. Returns
+ * false if there was none, or a long one: then it goes behind that. */
+bool transcript_skip_to_last(struct transcript *transcript, int fd);
 /* Returns a hash of bytes. */
 int64_t transcript_hash(const char *bytes, size_t len);

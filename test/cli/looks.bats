@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Pictures of the pane and of mas top, as xterm draws them on white and on black; MAS_TEST_PICTURES says where they
-# stay, for somebody to look at. What test_palette computes of the contrast is seen there: nothing that was drawn is
-# in a colour near the one behind it.
+# stay, for somebody to look at: the tests know only that something was drawn. test_palette computes the contrast.
 load ../helper
 load ../host/lib
 load ../acp/lib
@@ -20,18 +19,27 @@ setup_more() {
 }
 
 teardown_more() {
-    tmux -S "$T/outer" kill-server 2>/dev/null || :
+    end_terminal
     if [ -n "${XVFB-}" ]; then kill "$XVFB"; fi
+}
+
+# Ends the terminal, and waits until its window is gone.
+end_terminal() {
+    [ -n "${XTERM-}" ] || return 0
+    tmux -S "$OUTER" kill-server 2>/dev/null || :
+    wait "$XTERM" || :
 }
 
 # in_terminal GROUND TEXT COMMAND: runs it in an xterm, and in a tmux there, so that what it shows can be read, too.
 in_terminal() {
-    tmux -S "$T/outer" kill-server 2>/dev/null || :
+    end_terminal
+    OUTER=$T/outer.$((++terminals))
     xterm -bg "$1" -fg "$2" -geometry 120x34 -fa Monospace -fs 9 -b 0 +sb -e \
-        env -u TMUX -u TMUX_PANE TERM=xterm-256color tmux -u -S "$T/outer" -f /dev/null new-session "$3" \; \
+        env -u TMUX -u TMUX_PANE TERM=xterm-256color tmux -u -S "$OUTER" -f /dev/null new-session "$3" \; \
         set-option -g status off 3>&- &
+    XTERM=$!
 }
-shown() { tmux -u -S "$T/outer" capture-pane -p 2>/dev/null | grep -qF -- "$1"; }
+shown() { tmux -u -S "$OUTER" capture-pane -p 2>/dev/null | grep -qF -- "$1"; }
 
 # picture NAME: takes one; text in several colours on one ground has more with the edges of its letters.
 picture() {

@@ -13,6 +13,8 @@ import re
 import sys
 
 CALL = re.compile(r"^(\d+)\s+(\w+)\((.*)\)\s+= (-?\d+)")
+BEGUN = re.compile(r"^((\d+)\s.*) <unfinished \.\.\.>$")
+RESUMED = re.compile(r"^(\d+)\s+<\.\.\. \w+ resumed>(.*)")
 FD = re.compile(r"\d+<([^>]*)>")
 RENAME = re.compile(r'(?:(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, )?"([^"]*)", (?:(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, )?"([^"]*)"')
 
@@ -43,8 +45,14 @@ def main():
     synced, waiting, bad, renames = set(), {}, [], 0
     whole = 0  # how many times the file system was synced
     held = {}  # (process, lock): it has it
+    begun = {}  # by process: the first half of a call in whose middle those of others stand
     for line in open(trace, errors="replace"):
-        found = CALL.match(line)
+        half = BEGUN.match(line)
+        if half:
+            begun[half[2]] = half[1]
+            continue
+        half = RESUMED.match(line)
+        found = CALL.match(begun.pop(half[1], "") + half[2] if half else line)
         if not found or found[4].startswith("-"):
             continue
         process, call, text = found[1], found[2], found[3]

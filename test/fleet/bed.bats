@@ -182,10 +182,11 @@ teardown_more() { [ -z "${PARENT-}" ] || kill -KILL "$PARENT" 2>/dev/null || :; 
 other_bed() {
     local word dir
     dir=$(installed)
+    rm -f "$T/other" # of the one before
     # shellcheck disable=SC2016 # for that shell
     setpriv --pdeathsig KILL bash -c 'exec 6< <(exec bash "$1" up "$$" "$2" 3>&-); echo $!; cat <&6' sh "$FLEET/bed.sh" "$dir" >"$T/other" 3>&- &
     PARENT=$!
-    eventually grep -q ready "$T/other"
+    eventually grep -qs ready "$T/other"
     { read -r JANITOR; read -r word OTHER; } <"$T/other"
     [ "$word" = ready ]
     nsenter -t "$OTHER" -m -p sh -c 'readlink /proc/[0-9]*/ns/mnt /proc/[0-9]*/ns/pid /proc/[0-9]*/ns/net \

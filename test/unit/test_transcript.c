@@ -98,8 +98,11 @@ TEST(of_another_file_nothing_is_taken_but_what_comes_then)
 TEST(of_another_file_the_last_line_can_be_taken_if_it_is_whole)
 {
     static const struct {
-        const char *text, *last;
-    } cases[] = {{"ones\ntwos\n", "twos|"}, {"a line\n", "a line|"}, {"ones\nhal", ""}, {"", ""}};
+        const char *text, *last, *next;
+    } cases[] = {{"ones\ntwos\n", "twos|", "more|"},
+                 {"a line\n", "a line|", "more|"},
+                 {"ones\nhal", "", "halmore|"},
+                 {"", "", "more|"}};
     struct place place;
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -108,14 +111,34 @@ TEST(of_another_file_the_last_line_can_be_taken_if_it_is_whole)
         (void)look(&place, TRANSCRIPT_NEW);
         put(&place, true, cases[i].text);
         (void)look(&place, TRANSCRIPT_REPLACED);
-        transcript_skip_to_last(&place.transcript, place.fd);
+        CHECK(transcript_skip_to_last(&place.transcript, place.fd) == (cases[i].text[0] != '\0'));
         str_clear(&place.taken);
         (void)transcript_read(&place.transcript, place.fd, take, &place.taken);
         CHECK_STR(str_text(&place.taken), cases[i].last);
         put(&place, false, "more\n");
-        CHECK_STR(look(&place, TRANSCRIPT_NEW), "more|");
+        CHECK_STR(look(&place, TRANSCRIPT_NEW), cases[i].next);
         close_place(&place);
     }
+}
+
+TEST(a_file_that_grows_behind_the_look_is_read_at_the_next_one)
+{
+    struct place place;
+
+    open_place(&place);
+    put(&place, false, "of the first file\n");
+    (void)look(&place, TRANSCRIPT_NEW);
+    put(&place, true, "anew\n");
+    CHECK(transcript_look(&place.transcript, place.fd) == TRANSCRIPT_REPLACED);
+    put(&place, false, "and a line that is not whole");
+    str_clear(&place.taken);
+    CHECK(!transcript_read(&place.transcript, place.fd, take, &place.taken));
+    CHECK(transcript_skip_to_last(&place.transcript, place.fd));
+    CHECK(!transcript_read(&place.transcript, place.fd, take, &place.taken));
+    CHECK_STR(str_text(&place.taken), "anew|");
+    put(&place, false, "\n");
+    CHECK_STR(look(&place, TRANSCRIPT_NEW), "and a line that is not whole|");
+    close_place(&place);
 }
 
 /* Writes a line of so many bytes. */

@@ -48,7 +48,7 @@ struct lines_file {
     char *name; /* without its directory */
     struct transcript read;
     int64_t past; /* lines before this offset are of the past */
-    bool anew; /* the line that is taken is the last one of a file that was written anew */
+    bool anew; /* the next line is the last one of a file that was written anew */
     struct lines_once { /* what was counted last, and what of it */
         int64_t hash;
         struct token_counts tokens;
@@ -86,6 +86,7 @@ struct teller_lines {
     char *model; /* that answered last; NULL: not known */
     enum lines_session session; /* whose files are new to the reader */
     bool is_past; /* the line that is taken */
+    bool is_anew; /* it is the last one of a file that was written anew */
     bool counted; /* what that one has used is counted already */
     bool done; /* the newest answer is said to be the last one of its turn */
     bool loaded; /* `words` has those of the store */

@@ -294,7 +294,7 @@ static void take_trust_keys(struct host *host, const char *keys, size_t len, boo
 
     if (left == NULL)
         return;
-    bool chosen = left == all && strchr(all, ' ') == NULL && len == 1 && keys[0] == '\r';
+    bool chosen = left == all && strchr(all, ' ') == NULL && keys[0] == '\r';
     bool fits = !chosen;
     for (size_t at = 0; fits && at < len && left[0] != '\0'; at += n) {
         n = key_next(&left, bytes) ? strlen(bytes) : 0;

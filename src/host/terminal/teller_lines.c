@@ -367,7 +367,7 @@ static void take(struct host *host, struct lines_file *file, const struct line_r
 
     if (fact == TOLD_USAGE && lines_of(host)->counted)
         return;
-    if (file->anew && fact != TOLD_STOPPED)
+    if (lines_of(host)->is_anew && fact != TOLD_STOPPED)
         return;
     if (fact == TOLD_USAGE)
         take_usage(host, file, line);
@@ -397,6 +397,7 @@ struct line_reading {
 static void take_line(const char *text, size_t len, void *arg)
 {
     const struct line_reading *reading = arg;
+    struct lines_file *file = reading->file;
     struct host *host = reading->host;
     const struct preset_told *told = &host->preset->told;
     struct teller_lines *lines = lines_of(host);
@@ -404,7 +405,9 @@ static void take_line(const char *text, size_t len, void *arg)
     struct err err = ERR_INIT;
     bool is_known = false, may = false;
 
-    lines->is_past = reading->file->read.offset < reading->file->past;
+    lines->is_past = file->read.offset < file->past;
+    lines->is_anew = file->anew;
+    file->anew = false;
     for (size_t i = 0; i < told->line_count && !may; i++)
         may = told->lines[i].fact != TOLD_SESSION && line_may_apply(&told->lines[i], text, len);
     if (may &&
@@ -418,7 +421,7 @@ static void take_line(const char *text, size_t len, void *arg)
             continue;
         is_known = true;
         if (told->lines[i].fact != TOLD_NOTHING && (!told->lines[i].past || lines->is_past))
-            take(host, reading->file, &told->lines[i], &line);
+            take(host, file, &told->lines[i], &line);
     }
     lines->known += is_known ? 1 : 0;
     lines->unknown += is_known ? 0 : 1;
@@ -501,10 +504,8 @@ static void take_last(struct line_reading *reading, int fd)
     struct lines_file *file = reading->file;
 
     file->past = 0;
-    file->anew = true;
-    transcript_skip_to_last(&file->read, fd);
+    file->anew = transcript_skip_to_last(&file->read, fd);
     (void)transcript_read(&file->read, fd, take_line, reading);
-    file->anew = false;
 }
 
 /* Reads what a file has, at most as much as one look reads. Returns true if there may be more. */
@@ -531,8 +532,8 @@ static bool look_at(struct host *host, const char *path)
         if (file->read.offset == before)
             return more; /* a part of a line */
     } else {
-        _cleanup_free_ char *words =
-            mem_printf("its transcript '%s' is another file now: what it has is not read", path);
+        _cleanup_free_ char *words = mem_printf(
+            "its transcript '%s' is another file now: of what it has only the end is read", path);
         host_log(host, words);
         if (lines_of(host)->session == LINES_NEW)
             take_last(&reading, fd);

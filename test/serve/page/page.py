@@ -1431,9 +1431,11 @@ def views(browser, size, dark, look):
         at_agent(page, panel)
         page.has(has)
         look(page, panel[1:])
-    for name, address, has in (("session", f"s/{ID}", "h3"), ("changes of all", f"s/{ID}/changes", ".hunks .added"),
-                               ("found", "find?q=words", "#main .rows a"), ("used", "used", "#main .rows a")):
+    for name, address, title, has in (
+            ("session", f"s/{ID}", "mas-", "h3"), ("changes of all", f"s/{ID}/changes", "Changes of all", ".hunks .added"),
+            ("found", "find?q=words", "What was said", "#main .rows a"), ("used", "used", "What was used", "#main .rows a")):
         page.go(f"{URL}/#/{address}")
+        page.has("#main h2", title)
         page.has(has)
         look(page, name)
     page.close()
