@@ -139,8 +139,7 @@ static int ask_and_watch(struct call *call, const char *id, const struct team *t
     _cleanup_forge_ struct pr_forge forge = PR_FORGE_INIT;
     _cleanup_every_entry_ struct every_entry entry = {.number = 0};
     _cleanup_asking_ struct land_asking asking = {.push = NULL};
-    const char *onto =
-        options->onto != NULL ? options->onto : team->project.onto + strlen("refs/heads/");
+    const char *onto = land_base(&team->project, options->onto);
     _cleanup_free_ char *url = land_url(&team->project, options->onto);
     bool watch = call_opt(call, "watch") != NULL;
 

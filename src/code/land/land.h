@@ -77,8 +77,11 @@ int land(const struct repo *repo, const struct team_project *project,
  * configuration, credentials and hooks, and never by force. Prints what git prints. */
 int land_push(const struct team_project *project, const char *onto, struct err *err);
 
-/* Returns the URL from which the remote is fetched to which land_request() pushes for the branch
- * `onto` (NULL: the session's), "" if there is none. The caller frees it. */
+/* Returns the branch for which a pull request is: `onto`, or if that is NULL, the one at which the
+ * session began. NULL: it began at none. */
+const char *land_base(const struct team_project *project, const char *onto);
+/* Returns the fetch URL of the remote that land_request() pushes to for such a branch, "" if there
+ * is none. The caller frees it. */
 char *land_url(const struct team_project *project, const char *onto);
 
 /* What became of a pull request. */

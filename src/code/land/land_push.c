@@ -51,8 +51,7 @@ static char *find_url(const struct project *project, const char *remote, bool is
     return git_text(&git, args, &url, &ignored) == 0 ? url : mem_dup(remote);
 }
 
-/* Returns the branch for which a pull request is, or NULL. */
-static const char *base_of(const struct team_project *project, const char *onto)
+const char *land_base(const struct team_project *project, const char *onto)
 {
     return onto != NULL               ? onto
            : project->onto[0] != '\0' ? project->onto + strlen("refs/heads/")
@@ -63,7 +62,7 @@ char *land_url(const struct team_project *project, const char *onto)
 {
     _cleanup_project_ struct project opened = PROJECT_INIT;
     _cleanup_free_ char *remote = NULL;
-    const char *base = base_of(project, onto);
+    const char *base = land_base(project, onto);
     struct err ignored = ERR_INIT;
 
     return base == NULL || project_reopen(project->path, &opened, &ignored) == -1 ||
@@ -145,7 +144,7 @@ int land_request(const struct repo *repo, const struct team_project *project,
     _cleanup_free_ char *remote = NULL;
     _cleanup_free_ char *main = NULL;
     const struct git git = repo_git(repo);
-    const char *base = base_of(project, options->onto);
+    const char *base = land_base(project, options->onto);
 
     if (base == NULL || !git_is_branch(base)) {
         (void)err_set(err, MAS_USAGE, "cannot open a pull request: the session began at no branch");
