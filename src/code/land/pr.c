@@ -116,6 +116,7 @@ int pr_read(const char *text, size_t len, struct pr *ret, struct err *err)
 /* Their command lines; "%0" stands for the first value, and so on. Debian 12 has gh 2.23, Debian 13
  * glab 1.53. */
 struct pr_program {
+    enum { FORM_OWN, FORM_GH, FORM_GLAB } form; /* of what `view` prints */
     const char *find[WORDS_MAX]; /* "%1" a branch: its number; none: `view` takes a branch, too */
     const char *view[WORDS_MAX]; /* which pull request */
     const char *lines[WORDS_MAX]; /* its number; none: `view` tells all */
@@ -127,8 +128,12 @@ struct pr_program {
 };
 
 static const struct pr_program
-    own = {.view = {"view", "%0"}, .open = {"open", "%0", "%1", "%2", "%3"}, .log = {"log", "%0"}},
-    gh = {.view = {"pr", "view", "%0", "--json",
+    own = {.form = FORM_OWN,
+           .view = {"view", "%0"},
+           .open = {"open", "%0", "%1", "%2", "%3"},
+           .log = {"log", "%0"}},
+    gh = {.form = FORM_GH,
+          .view = {"pr", "view", "%0", "--json",
                    "number,url,state,headRefOid,statusCheckRollup,reviews,comments"},
           .lines = {"api", "repos/{owner}/{repo}/pulls/%0/comments"
                            "?per_page=100&sort=created&direction=desc"},
@@ -142,7 +147,8 @@ static const struct pr_program
     /* `glab mr view` asks which one of several it is, and knows no jobs. For ":id" glab puts the
      * number of the project that it asks. The newest word of GraphQL here is of 2023, GitLab 16.
      * Notes have no order that is documented: those of both ends are some twice. */
-    glab = {.find = {"api", "graphql", "-F", "p=gid://gitlab/Project/:id", "-f", "w=%1", "-f",
+    glab = {.form = FORM_GLAB,
+            .find = {"api", "graphql", "-F", "p=gid://gitlab/Project/:id", "-f", "w=%1", "-f",
                      "query=query($p:[ID!],$w:[String!]){projects(ids:$p,first:1){nodes{"
                      "mergeRequests(sourceBranches:$w){nodes{iid sourceProject{fullPath}}}}}}"},
             .view = {"api", "graphql", "-F", "p=gid://gitlab/Project/:id", "-f", "w=%0", "-f",
@@ -296,7 +302,7 @@ char *pr_branch_name(const struct pr_forge *forge, const char *url, const char *
     _cleanup_free_ char *path = NULL;
     struct err ignored = ERR_INIT; /* what comes next fails, too, and says why */
 
-    if (forge->as->find[0] != NULL)
+    if (forge->as->form == FORM_GLAB)
         return mem_printf("%s:%s", forge_place(url, &host, &path) ? path : "", branch);
     if (owner == NULL || forge->as->owner[0] == NULL ||
         run(forge, forge->as->owner, NULL, false, &view, &ignored) == -1 ||
@@ -324,7 +330,7 @@ static int find_which(const struct pr_forge *forge, const char *which, char **re
     _cleanup_free_ char *project = NULL;
     const char *const values[] = {NULL, cut_branch(which, &project)};
 
-    if (forge->as->find[0] == NULL || strchr(which, ':') == NULL) {
+    if (forge->as->form != FORM_GLAB || strchr(which, ':') == NULL) {
         *ret = mem_dup(which);
         return 0;
     }
@@ -351,17 +357,16 @@ int pr_ask(const struct pr_forge *forge, const char *which, struct pr *ret, stru
     _cleanup_result_ struct proc_result lines = PROC_RESULT_INIT;
     _cleanup_free_ char *number = NULL;
     _cleanup_str_ struct str answer = STR_INIT;
-    bool has_lines = forge->as->lines[0] != NULL;
 
     if (find_which(forge, which, &number, err) == -1 ||
         run(forge, forge->as->view, (const char *const[]){number}, false, &view, err) == -1)
         return -1;
-    if (forge->as == &own)
+    if (forge->as->form == FORM_OWN)
         return pr_read(str_text(&view.out), view.out.len, ret, err);
-    if (has_lines && ask_lines(forge, &view.out, &lines, err) == -1)
+    if (forge->as->form == FORM_GH && ask_lines(forge, &view.out, &lines, err) == -1)
         return -1;
-    int rc = has_lines ? pr_of_gh(&view.out, &lines.out, &answer, err)
-                       : pr_of_glab(&view.out, &answer, err);
+    int rc = forge->as->form == FORM_GH ? pr_of_gh(&view.out, &lines.out, &answer, err)
+                                        : pr_of_glab(&view.out, &answer, err);
     return rc == -1 || pr_read(answer.data, answer.len, ret, err) == -1
                ? err_wrap(err, "cannot read what %s says", forge->name)
                : 0;
