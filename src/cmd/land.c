@@ -386,18 +386,16 @@ const struct cmd cmd_land = {
     .examples = "mas land login\n"
                 "mas land login --squash -m 'Reset passwords by mail'",
     .details =
-        "mas brings the integration branch into the project's branch: forward if that is "
-        "possible, otherwise by a merge. If the branch is checked out, its work tree "
-        "follows; changes that this would overwrite are named, and nothing is landed. -m "
-        "makes a commit even if the branch could go forward. --rebase drops merges and "
-        "commits that the branch "
-        "has already. --push uses your own git configuration and never forces; if it "
-        "fails, the branch has landed all the same. --pr lands nothing: it pushes the "
-        "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH; "
-        "without gh or glab it prints the command and the page for that. --watch goes on with it: "
-        "what its checks and reviews ask for goes, as data, to the agent whose commits it "
-        "is about, and what that commits is pushed. --check runs the check "
-        "of merges on the commit that would land.",
+        "mas brings the integration branch into the project's branch: forward if that is possible, "
+        "otherwise by a merge. If the branch is checked out, its work tree follows; changes that "
+        "this would overwrite are named, and nothing is landed. -m makes a commit even if the "
+        "branch could go forward. --rebase drops merges and commits that the branch has already. "
+        "--push uses your own git configuration and never forces; if it fails, the branch has "
+        "landed all the same. --pr lands nothing: it pushes the team's branch to the remote as "
+        "mas/LABEL and opens a pull request for BRANCH; without gh or glab it prints the command "
+        "and the page for that. --watch goes on with it: what its checks and reviews ask for goes, "
+        "as data, to the agent whose commits it is about, and what that commits is pushed. --check "
+        "runs the check of merges on the commit that would land.",
     .opts = opts,
     .operands_max = 0,
     .root = ROOT_NEEDED,

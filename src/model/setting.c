@@ -313,7 +313,8 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_CODE_SETUP_TIMEOUT] = {"code", "setup_timeout", NULL, "10m", &duration,
                                     "how long this command may take", SETTING_OF_HOSTS},
     [SETTING_FORGE_COMMAND] = {"forge", "command", NULL, "", &command,
-                               "opens pull requests and tells of them; empty: gh or glab",
+                               "a program that opens pull requests and tells of them; empty: gh or "
+                               "glab",
                                SETTING_IS_PROGRAM},
     [SETTING_NOTIFY_ON] = {"notify", "on", NULL, "waiting,crashed,failed,done,limit,conflict",
                            &notice_kinds_type, "the changes of an agent that mas tells you of",
