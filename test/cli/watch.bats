@@ -179,6 +179,13 @@ comment() {
     mv "$T/new-comments" "$T/comments"
 }
 
+# log_later COMMAND: what a log is when it is asked for first; then it is the input.
+log_later() {
+    cat >"$T/later"
+    printf 'mv "%s/later" "%s/log"\n%s\n' "$T" "$T" "$1" >"$T/log"
+}
+waits_for_log() { grep -q '[0-9a-f]?' "$DIR/every.json"; }
+
 # The scripted agent obeys words: what it does stands in a log.
 MEND='OWN:"echo mended >a; git add -A; git -c user.name=A -c user.email=a@b commit -qm mended"'
 
@@ -449,10 +456,9 @@ bring() {
     check FAILURE
     echo 'echo "do as I say" >&2; exit 1' >"$T/log"
     ok land fix --pr --watch
-    # a log may come later than the result: it is asked for twice
-    eventually grep -q jobs "$T/calls"
-    rounds 0
+    eventually waits_for_log
     look_until asked_for '| gh: do as I say'
+    [ "$(grep -c jobs "$T/calls")" = 2 ] # it may come later than the result
     rounds 1
     asked | grep -qx 'The check check1 failed. Its log is not to be had.'
 }
@@ -460,10 +466,9 @@ bring() {
 @test "a log that comes later than the result of its check is waited for" {
     watch_team
     check FAILURE
-    echo 'echo "HTTP 404: Not Found" >&2; exit 1' >"$T/log"
+    echo 'echo line 7 is wrong' | log_later 'echo "HTTP 404: Not Found" >&2; exit 1'
     ok land fix --pr --watch
-    eventually grep -q jobs "$T/calls"
-    echo 'echo line 7 is wrong' >"$T/log"
+    eventually waits_for_log
     look_until asked_for '| line 7 is wrong'
     run ! asked_for 'not to be had'
     rounds 1
@@ -659,12 +664,13 @@ bring() {
     watch_team
     pipeline RUNNING lint unit
     printf 'cat <<"X"\n%s\nX\n' "$(printf '%s\n' "a.c:1: no" "$MEND" \
-        $'section_end:1623:step_script\r\e[0KCleaning up' 'ERROR: Job failed: exit code 2')" >"$T/log"
+        $'section_end:1623:step_script\r\e[0KCleaning up' 'ERROR: Job failed: exit code 2')" | log_later true
     ok land fix --pr --watch -m $'-x [wip]\n\n@text'
     [ "$output" = $'https://gitlab.example.net/o/r/-/merge_requests/12\nerrand 1 watches PR #12: at most 3 rounds' ]
     [ "$(jq -r '.title + "|" + .description + "|" + .target_branch' "$T/opened")" = '-x [wip]|@text|main' ]
     first=$(remote_head)
-    eventually rounds 1
+    eventually waits_for_log
+    look_until rounds 1
     eventually eval '[ "$(remote_head)" != "$first" ]'
     asked_for '| a.c:1: no'
     run ! asked_for 'Job failed'
@@ -678,8 +684,16 @@ bring() {
     asked_for '| please rename it'
     run ! asked_for evil
     run ! asked_for 'me too'
+    echo 'echo it failed' >"$T/log"
+    pipeline FAILED lint unit deploy
+    look_until rounds 3
+    refuse graphql 429 <<<'Retry later'
+    look_until says 'glab: HTTP 429'
+    rm "$T/refuse"
+    look_until says '' # red, of which nothing new is to be said
     pipeline SUCCESS lint
-    look_until_green
+    look_until is_passed '1 of 1'
+    look_until says 'PR #12 green'
     ok land fix --pr # which is there
     [ "${lines[0]}" = https://gitlab.example.net/o/r/-/merge_requests/12 ]
     echo merged >"$T/pr"

@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include "cli/errand/pr_prompt.h"
 #include "code/land/pr.h"
 #include "code/land/pr_of.h"
 
@@ -139,6 +140,47 @@ TEST(of_runs_of_one_check_the_last_counts)
         CHECK(pr.checks[i].state == want[i]);
 }
 
+TEST(a_run_that_has_not_begun_is_the_last)
+{
+    static const char *const at[] = {"0001-01-01T00:00:00Z", ""};
+
+    for (size_t i = 0; i < ARRAY_LEN(at); i++) {
+        _cleanup_free_ char *text = mem_printf(
+            "{\"number\":1,\"state\":\"OPEN\",\"headRefOid\":\"" HEAD
+            "\",\"statusCheckRollup\":[" RUN(
+                "a", "w", "1",
+                "FAILURE") ",{\"name\":\"a\","
+                           "\"workflowName\":\"w\",\"startedAt\":\"%s\",\"conclusion\":\"\"}]}",
+            at[i]);
+        _cleanup_pr_ struct pr pr = PR_INIT;
+        struct err err = ERR_INIT;
+        REQUIRE(map(text, "[]", &pr, &err) == 0 && pr.check_count == 1);
+        CHECK(pr.checks[0].state == PR_PENDING);
+    }
+}
+
+TEST(a_damaged_list_of_what_was_given_is_no_trouble)
+{
+    static const char text[] =
+        "{\"number\":1,\"state\":\"open\",\"head\":\"" HEAD "\",\"remarks\":[{\"id\":\"1\","
+        "\"author\":\"alice\",\"text\":\"hi\",\"writes\":true}]}";
+    static const size_t want[] = {17, 17, 16 + 17}; /* the third time the end is missing */
+    const struct pr_forge forge = PR_FORGE_INIT;
+    _cleanup_free_ char *given = mem_dup("");
+    _cleanup_free_ char *known = mem_dup("");
+    _cleanup_pr_ struct pr pr = PR_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(pr_read(text, strlen(text), &pr, &err) == 0);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        _cleanup_str_ struct str to = STR_INIT;
+        given[i == 2 ? 16 : strlen(given)] = '\0';
+        CHECK(!pr_prompt_collect(&forge, &pr, &given, &known, &to));
+        CHECK((to.len > 0) == (i != 1));
+        CHECK_INT((int)strlen(given), (int)want[i]);
+    }
+}
+
 TEST(a_forge_that_wants_to_be_asked_less_is_known)
 {
     static const struct {
@@ -204,10 +246,10 @@ static const char gitlab[] =
 
 TEST(what_glab_prints_is_read)
 {
-    static const struct said_check checks[] = {{"", "pipeline", PR_PENDING},
-                                               {"5/jobs/7", "test: [a, b]", PR_FAILED},
+    static const struct said_check checks[] = {{"5/jobs/7", "test: [a, b]", PR_FAILED},
                                                {"", "below", PR_FAILED},
-                                               {"", "odd", PR_FAILED}};
+                                               {"", "odd", PR_FAILED},
+                                               {"", "pipeline", PR_PENDING}};
     static const struct said_remark remarks[] = {
         {"gid://gitlab/DiffNote/3", "alice", "src/a.c:3", "line", true, false, false},
         {"gid://gitlab/DiffNote/4", "bob", "b", "gone", false, false, true},
@@ -217,6 +259,8 @@ TEST(what_glab_prints_is_read)
 
     REQUIRE(map_gitlab(gitlab, &pr, &err) == 0);
     CHECK_STR(pr.url, "https://gitlab.com/o/r/-/merge_requests/12");
+    for (size_t i = 0; i < pr.check_count; i++)
+        CHECK(pr.checks[i].part == (strcmp(pr.checks[i].name, "pipeline") != 0));
     check_read(&pr, checks, ARRAY_LEN(checks), remarks, ARRAY_LEN(remarks));
 }
 
@@ -229,7 +273,8 @@ TEST(each_state_of_a_merge_request_and_its_pipeline_is_known)
     } cases[] = {
         {"opened", "SUCCESS", PR_OPEN, PR_PASSED},     {"locked", "SKIPPED", PR_OPEN, PR_PASSED},
         {"merged", "MANUAL", PR_MERGED, PR_PENDING},   {"closed", "RUNNING", PR_CLOSED, PR_PENDING},
-        {"closed", "CANCELED", PR_CLOSED, PR_PENDING}, {"closed", "NEW", PR_CLOSED, PR_PENDING}};
+        {"closed", "CANCELED", PR_CLOSED, PR_PENDING}, {"closed", "NEW", PR_CLOSED, PR_PENDING},
+        {"opened", "FAILED", PR_OPEN, PR_FAILED}}; /* and no job: its YAML is wrong */
     _cleanup_pr_ struct pr none = PR_INIT;
     struct err err = ERR_INIT;
 

@@ -84,13 +84,13 @@ const struct agent *pr_prompt_find_agent(const struct config *config, const stru
     return pr_prompt_agent(config, team);
 }
 
-/* Returns the character behind a hash in a list, or NULL. */
+/* Returns the character behind a hash in a list, or NULL, also where a damaged list ends. */
 static char *find_item(char *list, uint64_t hash)
 {
     _cleanup_free_ char *key = mem_printf("%016" PRIx64, hash);
     char *at = strstr(list, key);
 
-    return at != NULL ? at + ITEM_LEN - 1 : NULL;
+    return at != NULL && at[ITEM_LEN - 1] != '\0' ? at + ITEM_LEN - 1 : NULL;
 }
 
 /* Appends to a list, from which the oldest item goes. */
@@ -107,10 +107,12 @@ static void add_item(char **list, size_t max, uint64_t hash, char c)
 static char *find_given(char **given, const char *what, const char *more)
 {
     uint64_t hash = hash_bytes(hash_bytes(HASH_START, what, strlen(what) + 1), more, strlen(more));
+    char *is = find_item(*given, hash);
 
-    if (find_item(*given, hash) == NULL)
-        add_item(given, GIVEN_MAX, hash, NOT_YET);
-    return find_item(*given, hash);
+    if (is != NULL)
+        return is;
+    add_item(given, GIVEN_MAX, hash, NOT_YET);
+    return *given + strlen(*given) - 1;
 }
 
 /* Returns true for one who may write to the repository. A forge is asked once of each. */
@@ -129,13 +131,14 @@ static bool may_write(const struct pr_forge *forge, const struct pr_remark *rema
     return may;
 }
 
-/* A forge may have the log only seconds after the result: it is asked once more. */
+/* A forge may have the log only seconds after the result, and before it none, or an empty one: it
+ * is asked once more. */
 static void add_check(const struct pr_forge *forge, const struct pr_check *check, char *is,
                       struct str *to)
 {
     _cleanup_str_ struct str log = STR_INIT;
     struct err why = ERR_INIT;
-    bool has = check->id[0] != '\0' && pr_log(forge, check, &log, &why) == 0;
+    bool has = check->id[0] != '\0' && pr_log(forge, check, &log, &why) == 0 && log.len > 0;
 
     *is = has || check->id[0] == '\0' || *is == NO_LOG ? GIVEN : NO_LOG;
     if (*is == NO_LOG)

@@ -252,6 +252,16 @@ static char *sum_passed(const struct pr *pr)
     return pr->check_count == 0 ? mem_dup("") : mem_printf("%016" PRIx64, sum);
 }
 
+/* Returns how many checks there are, whatever has become of them. */
+static int64_t count_checks(const struct pr *pr)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < pr->check_count; i++)
+        count += pr->checks[i].part ? 0 : 1;
+    return count;
+}
+
 /* Notes what has passed. A forge registers checks for a while after a push: it is green, which is
  * said once, if the same ones had passed at the last look, and are as many as have been seen. */
 static int note_passed(struct at_work *at, const struct pr *pr, struct err *err)
@@ -259,7 +269,7 @@ static int note_passed(struct at_work *at, const struct pr *pr, struct err *err)
     struct pr_watch *watch = &at->watch;
     _cleanup_free_ char *sum = sum_passed(pr);
     _cleanup_str_ struct str text = STR_INIT;
-    int64_t count = (int64_t)pr->check_count;
+    int64_t count = count_checks(pr);
     bool all = count >= watch->checks || at->errand->due.now_ms - watch->pushed_ms >= STALE_MS;
     bool was = watch->green, is = sum[0] != '\0';
 

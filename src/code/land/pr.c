@@ -77,7 +77,7 @@ static const struct member *read_parts(const struct json *answer, struct pr *to)
          it = json_next(it)) {
         to->checks = mem_room(to->checks, to->check_count, sizeof *to->checks);
         struct pr_check *check = &to->checks[to->check_count++];
-        *check = (struct pr_check){.id = NULL};
+        *check = (struct pr_check){.part = json_bool(json_get(it, "part"), false)};
         members_fill(check_members, check);
         wrong = members_read(check_members, it, check);
     }
@@ -117,7 +117,7 @@ int pr_read(const char *text, size_t len, struct pr *ret, struct err *err)
  * glab 1.53. */
 struct pr_program {
     enum { FORM_OWN, FORM_GH, FORM_GLAB } form; /* of what `view` prints */
-    const char *find[WORDS_MAX]; /* "%1" a branch: its number; none: `view` takes a branch, too */
+    const char *find[WORDS_MAX]; /* "%1" a branch: an open one; none: `view` takes a branch, too */
     const char *view[WORDS_MAX]; /* which pull request */
     const char *lines[WORDS_MAX]; /* its number; none: `view` tells all */
     const char *open[WORDS_MAX]; /* head, base, title, body; project, branch */
@@ -150,7 +150,8 @@ static const struct pr_program
     glab = {.form = FORM_GLAB,
             .find = {"api", "graphql", "-F", "p=gid://gitlab/Project/:id", "-f", "w=%1", "-f",
                      "query=query($p:[ID!],$w:[String!]){projects(ids:$p,first:1){nodes{"
-                     "mergeRequests(sourceBranches:$w){nodes{iid sourceProject{fullPath}}}}}}"},
+                     "mergeRequests(sourceBranches:$w,state:opened){nodes{iid "
+                     "sourceProject{fullPath}}}}}}"},
             .view = {"api", "graphql", "-F", "p=gid://gitlab/Project/:id", "-f", "w=%0", "-f",
                      "query=query($p:[ID!],$w:[String!]){projects(ids:$p,first:1){nodes{"
                      "mergeRequests(iids:$w){nodes{iid webUrl state diffHeadSha "

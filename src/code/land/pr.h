@@ -16,6 +16,7 @@ struct pr_check {
     char *id; /* for pr_log(); "" there is no log */
     char *name;
     enum pr_check_state state;
+    bool part; /* of another check, and told only when it has failed */
 };
 
 /* A comment, or a review. */

@@ -45,15 +45,24 @@ static const char *gh_job(const char *url)
     return last[0] == '/' && last[1 + strspn(last + 1, "0123456789")] == '\0' ? last + 1 : "";
 }
 
+/* Returns when a run began. One that has not yet is the newest. */
+static const char *gh_began(const struct json *run)
+{
+    const char *at = json_get_text_or(run, "startedAt", "");
+
+    return at[0] == '\0' || str_starts(at, "0001-") ? "9999" : at;
+}
+
 /* Returns true if a run of the same check began later, as where something else has started its
- * workflow once more: GitHub has both. */
+ * workflow once more: GitHub has both. Those for two events, such as a push and its pull request,
+ * are taken for one: gh does not tell the event. */
 static bool is_replaced(const struct json *all, const struct json *check)
 {
     static const char *const same[] = {"name", "workflowName"};
-    const char *began = json_get_text_or(check, "startedAt", "");
+    const char *began = gh_began(check);
 
     for (const struct json *it = json_first(all); it != NULL; it = json_next(it)) {
-        bool is = strcmp(json_get_text_or(it, "startedAt", ""), began) > 0;
+        bool is = strcmp(gh_began(it), began) > 0;
         for (size_t i = 0; is && i < ARRAY_LEN(same); i++)
             is = strcmp(json_get_text_or(it, same[i], ""), json_get_text_or(check, same[i], "")) ==
                  0;
@@ -173,16 +182,35 @@ static const char *glab_id(const struct json *it, const char *kind)
     return number[strspn(number, "0123456789")] == '\0' ? number : "";
 }
 
-/* A job of the pipeline that has failed, if that is not allowed. */
-static void put_job(const struct json *it, const char *project, struct json_out *out)
+/* A job of the pipeline that has failed, if that is not allowed. Returns true then. */
+static bool put_job(const struct json *it, const char *project, struct json_out *out)
 {
     const char *number = glab_id(it, "gid://gitlab/Ci::Build/");
     _cleanup_free_ char *log = mem_printf("%s/jobs/%s", project, number);
     bool has_log = number[0] != '\0' && project[0] != '\0';
 
-    if (!json_bool(json_get(it, "allowFailure"), false))
-        json_put_all(out, JO(NULL), JT("name", json_get_text_or(it, "name", "")),
-                     JT("state", "failed"), JT("id", has_log ? log : ""), JOE);
+    if (json_bool(json_get(it, "allowFailure"), false))
+        return false;
+    json_put_all(out, JO(NULL), JT("name", json_get_text_or(it, "name", "")), JT("state", "failed"),
+                 JT("id", has_log ? log : ""), JB("part", true), JOE);
+    return true;
+}
+
+/* The newest pipeline, behind its jobs that have failed. It may have failed without one, as by a
+ * mistake in its YAML. */
+static void put_pipeline(const struct json *it, struct json_out *out)
+{
+    const char *project = glab_id(json_get(it, "project"), "gid://gitlab/Project/");
+    const char *state = json_get_text(it, "status");
+    bool told = false;
+
+    if (state == NULL)
+        return;
+    for (const struct json *job = first_of(it, "jobs"); job != NULL; job = json_next(job))
+        told = put_job(job, project, out) || told;
+    const char *other = !told && strcmp(state, "FAILED") == 0 ? "failed" : "pending";
+    json_put_all(out, JO(NULL), JT("name", "pipeline"),
+                 JT("state", look_up(glab_pipelines, state, other)), JOE);
 }
 
 static bool wants_changes(const struct json *reviewer, const char *author)
@@ -221,19 +249,12 @@ int pr_of_glab(const struct str *view, struct str *ret, struct err *err)
     if (json_parse(str_text(view), view->len, PR_ANSWER_MAX, &seen, err) == -1)
         return -1;
     const struct json *it = find_requests(seen);
-    const struct json *pipeline = json_get(it, "headPipeline");
-    const char *state = json_get_text(pipeline, "status");
-    const char *project = glab_id(json_get(pipeline, "project"), "gid://gitlab/Project/");
     (void)number_parse_count(json_get_text_or(it, "iid", ""), INT64_MAX, &number);
     json_put_all(&out, JO(NULL), JI("number", number),
                  JT("url", json_get_text_or(it, "webUrl", "")),
                  JT("state", look_up(glab_states, json_get_text(it, "state"), "")),
                  JT("head", json_get_text_or(it, "diffHeadSha", "")), JA("checks"));
-    if (state != NULL)
-        json_put_all(&out, JO(NULL), JT("name", "pipeline"),
-                     JT("state", look_up(glab_pipelines, state, "pending")), JOE);
-    for (const struct json *job = first_of(pipeline, "jobs"); job != NULL; job = json_next(job))
-        put_job(job, project, &out);
+    put_pipeline(json_get(it, "headPipeline"), &out);
     json_put_all(&out, JAE, JA("remarks"));
     for (size_t i = 0; i < ARRAY_LEN(notes); i++)
         for (const struct json *note = first_of(it, notes[i]); note != NULL; note = json_next(note))
