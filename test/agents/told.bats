@@ -943,6 +943,7 @@ declare -gA FORKED=([claude]=copied [codex]=copied [copilot]=copied [gemini]=inj
 @test "it sleeps, and a message or a key wakes it with the same conversation" {
     local before
     talks
+    agent_is idle # its end comes behind the answer
     before=$(of_agent pid)
     ok sleep "$ID" solo
     agent_is asleep
