@@ -6,31 +6,20 @@
 #
 # There is one repository, o/r, which is DIR/remote.git, and at most one pull request, 12, of it or, if DIR/fork.git is
 # there, of that fork, which is me/r. It is made of the files of watch.bats: pr, head, checks, comments, reviews, lines,
-# log, access-USER. While DIR/refuse is there, each request
-# that has its first line in the path or the body gets its second line, a status, and the rest as an answer.
+# log, access-USER. While DIR/refuse is there, each request that has its first line in the path or the body gets its
+# second line, a status, and the rest as an answer.
 import json
-import os
 import re
 import socketserver
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler
 
-SOCKET, DIR = sys.argv[1:]
+from forge_files import has_checks, head, is_fork, path, read
+
+SOCKET = sys.argv[1]
 PAGE = 'https://github.com/o/r/pull/12'
 BLOBS = 'blobs.example.net'
-
-
-def path(name):
-    return os.path.join(DIR, name)
-
-
-def read(name, other=None):
-    try:
-        with open(path(name), encoding='utf-8') as file:
-            return file.read()
-    except FileNotFoundError:
-        return other
 
 
 def page(nodes, first, after):
@@ -41,23 +30,8 @@ def page(nodes, first, after):
             'pageInfo': {'hasNextPage': end < len(nodes), 'endCursor': str(end)}}
 
 
-def is_fork():
-    return os.path.exists(path('fork.git'))
-
-
-def head():
-    of = path('fork.git' if is_fork() else 'remote.git')
-    commit = read('head') or subprocess.run(['git', f'--git-dir={of}', 'rev-parse', 'mas/fix'],
-                                            capture_output=True, check=False, text=True).stdout
-    return commit.strip()
-
-
 def checks():
-    """Those of the newest commit: a new one has none."""
-    if read('checks-of') is None:
-        with open(path('checks-of'), 'w', encoding='utf-8') as file:
-            file.write(head() + '\n')
-    return json.loads(read('checks')) if read('checks-of').strip() == head() else []
+    return json.loads(read('checks')) if has_checks() else []
 
 
 def node(check):

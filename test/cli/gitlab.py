@@ -12,11 +12,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
-DIR = sys.argv[1]
+from forge_files import has_checks, head, is_fork, path, read
+
 PROJECTS = {'o/r': 5, 'me/r': 6}
 # so that what mas asks for is what was tried: the names, of GitLab 16 and later
 ASKED = set('''query p ID w String projects ids nodes mergeRequests sourceBranches iids iid sourceProject fullPath webUrl
@@ -25,35 +25,8 @@ ASKED = set('''query p ID w String projects ids nodes mergeRequests sourceBranch
     FAILED name allowFailure opened begin end first fragment n on NoteConnection'''.split())
 
 
-def path(name):
-    return os.path.join(DIR, name)
-
-
-def read(name, other=None):
-    try:
-        with open(path(name), encoding='utf-8') as file:
-            return file.read()
-    except FileNotFoundError:
-        return other
-
-
-def is_fork():
-    return os.path.exists(path('fork.git'))
-
-
-def head():
-    of = path('fork.git' if is_fork() else 'remote.git')
-    commit = read('head') or subprocess.run(['git', f'--git-dir={of}', 'rev-parse', 'mas/fix'],
-                                            capture_output=True, check=False, text=True).stdout
-    return commit.strip()
-
-
 def pipeline():
-    """That of the newest commit: a new one has none."""
-    if read('checks-of') is None:
-        with open(path('checks-of'), 'w', encoding='utf-8') as file:
-            file.write(head() + '\n')
-    return json.loads(read('pipeline', 'null')) if read('checks-of').strip() == head() else None
+    return json.loads(read('pipeline', 'null')) if has_checks() else None
 
 
 def request():
